@@ -176,8 +176,28 @@ def _reasons_of_stop(candidates: Candidates, context: SelectionContext) -> Candi
     """Of a run that a signal stopped the notices count, unless it had failed before."""
     roots = _drop_cascades(candidates, context)
     notices = [one for one in roots if one.cause in ANNOUNCED_CAUSES or one.tier is Tier.CONFIRMED]
+    if failed_workers := _failed_before(roots, notices):
+        return failed_workers
     failed_before = len(roots) < len(candidates) and not notices
     return candidates if failed_before else notices
+
+
+def _failed_before(roots: Candidates, notices: Candidates) -> list[Candidate]:
+    """Return the failures of named workers before a person interrupted the run that waited."""
+    interrupts = [one for one in notices if one.cause == "cancelled"]
+    if len(interrupts) < len(notices) or not interrupts:
+        return []
+    first = min(one.place for one in interrupts)
+    stopped = {one.stream if one.head is None else one.head.stream for one in interrupts}
+    return [
+        one
+        for one in roots
+        if one.head is not None
+        and one.head.stream not in {"", *stopped}
+        and one.tier in (Tier.SPECIFIC, Tier.GENERIC)
+        and one.cause not in SIGNAL_CAUSES | ANNOUNCED_CAUSES
+        and one.place < first
+    ]
 
 
 def _drop_cascades(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
