@@ -53,6 +53,11 @@ _STEP: Final = compile_bytes(
 )
 """A step with its result."""
 
+_SCORE: Final = compile_bytes(
+    rb"(?i)\b(?:loss|acc(?:uracy)?|rmse|logloss|auc|mae|mse|reward)['\"]?\s?[:=]\s?['\"]?-?\d"
+)
+"""A score of any form, such as those of Keras and XGBoost, whose steps stand elsewhere."""
+
 _OF: Final = compile_bytes(
     rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|ep)s?\b[ :=#\[(]{0,3}"
     rb"(\d{1,9}) ?(?:/|of) ?(\d{1,9})|\b(\d{1,9})/(\d{1,9}) \[\d+:\d\d"
@@ -144,8 +149,8 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
         return True
     if is_cut_short(one, reading):
         return False
-    trained = has_trained(reading)
-    if any(map(_RESULT.search, good)):
+    trained = has_trained(reading) or any(map(_SCORE.search, before))
+    if any(map(_RESULT.search, good)) or any(map(_SCORE.search, good)):
         return True
     if any(map(_TRAINING_DONE.search, after)):
         return trained or is_caught(one.head)

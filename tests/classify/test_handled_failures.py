@@ -139,6 +139,25 @@ GOOD = {
             child.join()
             print("final accuracy: 0.913", flush=True)
     """,
+    "a script of Keras at the top level": """
+        for epoch in (1, 2):
+            print(f"Epoch {epoch}/2\\n63/63 - 1s - loss: {0.7 / epoch:.4f}", flush=True)
+        try:
+            upload("model.keras")
+        except Exception:
+            traceback.print_exc()
+        print("Finished training", flush=True)
+    """,
+    "a hook that fails while rounds of boosting go on": """
+        def main():
+            print("[0]\\ttrain-rmse:0.51", flush=True)
+            try:
+                upload("metrics")
+            except Exception:
+                logging.exception("hook failed")
+            print("[1]\\ttrain-rmse:0.40", flush=True)
+        main()
+    """,
     "an evaluation that is skipped, then the scores": """
         def main():
             train()
