@@ -11,7 +11,11 @@ from typing import Final
 
 from gpualert_common.classify.candidates import Candidate
 from gpualert_common.classify.lines import canonicalize
-from gpualert_common.classify.log_position import has_trained, is_info_record
+from gpualert_common.classify.log_position import (
+    has_trained,
+    is_followed_by_steps,
+    is_info_record,
+)
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.regex import compile_bytes, compile_text
@@ -113,6 +117,8 @@ def is_overcome(one: Candidate, reading: LogReading) -> bool:
 
     What was skipped before the first step may well be the reason of a later failure.
     """
+    if not is_followed_by_steps(reading, one.place.offset, 1):
+        return False  # cheap, and true of most failures
     is_handled = one.head is not None and is_caught(one.head)
     if not (is_handled or is_marked_as_handled(one, reading)):
         return False
@@ -170,6 +176,8 @@ def has_ended_training(one: Candidate, reading: LogReading) -> bool:
     head = one.head
     if head is None or head.context is not Context.MAIN or head.outermost is None:
         return False
+    if reading.lines - head.end.line > 2 * _SCRIPT_LINES:
+        return False  # cheap; most of the rest may be blank
     if head.outermost.function not in _MODULE or not is_cut_short(one, reading):
         return False
     _, after = _lines_around(one, reading)

@@ -63,14 +63,12 @@ def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
     """
     with_traceback = one.head is not None and one.head.context is not Context.BARE
     is_signal = one.cause in SIGNAL_CAUSES
-    if with_traceback and is_work_done(one, reading):
-        return False
-    if one.is_last_word and (with_traceback or is_signal):
+    if with_traceback and (one.is_last_word or has_ended_training(one, reading)):
+        return not is_work_done(one, reading)
+    if one.is_last_word and is_signal:
         return True
-    if one.is_last_word and _is_notice_obeyed(one) and not has_reached_end(one, reading):
-        return True
-    if has_ended_training(one, reading):
-        return True
+    if one.is_last_word and _is_notice_obeyed(one):
+        return not has_reached_end(one, reading)
     return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
 
 
