@@ -95,4 +95,6 @@ def read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, flo
             return status.cause, _CODE_CONFIDENCE[facts.code]
         is_generic = status.cause in GENERIC_CAUSES
         return status.cause, _WORKER_CONFIDENCE if is_generic else _OTHER_CODE_CONFIDENCE
-    return status.cause, 0.7 if status.is_inferred else 0.88
+    if status.is_inferred:
+        return status.cause, 0.7
+    return status.cause, 0.88 if status.origin is None else 0.9  # we know who sent the signal
