@@ -113,6 +113,17 @@ class Role(StrEnum):
     BENIGN = "benign"
 
 
+class EvidenceKind(StrEnum):
+    """Kind of the evidence for a cause.  Two sources do not repeat each other."""
+
+    STATUS = "exit status only"
+    LINE = "one line"
+    EXCEPTION = "exception"
+    SOURCES = "two sources"
+    MEASUREMENTS = "measurements"
+    SUCCESS = "no failure"
+
+
 class ExitFacts(Struct, frozen=True):
     """Facts about the end of a run besides its log.
 

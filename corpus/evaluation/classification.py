@@ -10,8 +10,10 @@ from functools import partial
 from multiprocessing import get_context
 
 from corpus.entries import CorpusEntry
+from corpus.errors import CorpusError
 from corpus.evaluation.labelled_logs import LabelledLog
 from gpualert_common.classifier import RunClassifier
+from gpualert_common.model import EvidenceKind
 from gpualert_common.spec import EndFacts, Ending
 
 Change = Callable[[LabelledLog], bytes]
@@ -23,11 +25,12 @@ _CHUNK_LOGS = 16
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The cause, the paper's class (None: none) and the confidence that a log got."""
+    """The cause, the paper's class (None: none), the confidence and its evidence, of one log."""
 
     cause: str
     paper_class: str | None
     confidence: float
+    evidence: EvidenceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +71,7 @@ def _classify(entry: CorpusEntry, content: bytes) -> Classification:
     judge = RunClassifier()
     judge.feed_stream(io.BytesIO(content), f"{entry.name}.log")
     verdict = judge.conclude(ending, EndFacts())
-    return Classification(verdict.cause, verdict.paper_class, verdict.confidence)
+    if judge.explanation is None:
+        raise CorpusError(f"{entry.id}: the verdict has no explanation")
+    evidence = judge.explanation.evidence
+    return Classification(verdict.cause, verdict.paper_class, verdict.confidence, evidence)

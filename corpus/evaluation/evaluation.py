@@ -21,12 +21,14 @@ from corpus.evaluation.results import (
     CorpusSummary,
     ErrorShare,
     EvaluationResults,
+    EvidenceScores,
     PaperScores,
     SplitScores,
     SubsetScores,
     WrongCause,
     rounded,
 )
+from gpualert_common.model import EvidenceKind
 
 
 def evaluate(
@@ -115,6 +117,7 @@ def _score_split(logs: Sequence[ClassifiedLog]) -> SplitScores:
         provenance=_score_subsets(logs, lambda entry: entry.provenance.value),
         origins=_score_subsets(logs, lambda entry: entry.origin),
         calibration=causes.calibration([one.classification.confidence for one in logs]),
+        evidence=_score_evidence(logs),
         false_alarms=_false_alarms(logs),
         missed=_missed_failures(logs),
     )
@@ -158,6 +161,25 @@ def _score_subset(logs: Sequence[ClassifiedLog]) -> SubsetScores:
         is_frozen=all(one.entry.is_frozen for one in logs),
         macro_f1=causes.macro_f1(),
         accuracy=causes.accuracy(),
+    )
+
+
+def _score_evidence(logs: Sequence[ClassifiedLog]) -> dict[str, EvidenceScores]:
+    """Return the calibration for each kind of evidence that occurs."""
+    kinds = {
+        kind: [one for one in logs if one.classification.evidence is kind] for kind in EvidenceKind
+    }
+    return {kind.value: _score_kind(part) for kind, part in kinds.items() if part}
+
+
+def _score_kind(logs: Sequence[ClassifiedLog]) -> EvidenceScores:
+    causes = predict_causes(logs)
+    confidence = [one.classification.confidence for one in logs]
+    return EvidenceScores(
+        logs=len(logs),
+        confidence=float(causes.weights @ confidence / causes.weights.sum()),
+        right=causes.accuracy(),
+        calibration_error=causes.calibration(confidence).error,
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 from corpus.entries import Split
 from corpus.errors import CorpusError
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 RESULTS: Final = "results.json"
 _DECIMALS = 4
 _TINY = 1e-3
@@ -68,6 +68,16 @@ class Calibration:
 
     bins: tuple[CalibrationBin, ...]
     error: float
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceScores:
+    """The verdicts on one kind of evidence: mean confidence, share that is right, calibration."""
+
+    logs: int
+    confidence: float
+    right: float
+    calibration_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +162,7 @@ class SplitScores:
     provenance: Mapping[str, SubsetScores]
     origins: Mapping[str, SubsetScores]
     calibration: Calibration
+    evidence: Mapping[str, EvidenceScores]
     false_alarms: ErrorShare
     missed: ErrorShare
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from corpus.entries import Split
@@ -13,11 +13,13 @@ from corpus.evaluation.results import (
     CorpusSummary,
     ErrorShare,
     EvaluationResults,
+    EvidenceScores,
     PaperScores,
     RobustnessRow,
     SplitScores,
     read_results,
 )
+from gpualert_common.model import EvidenceKind
 
 _SPLITS = {Split.ALL: "all origins", Split.DEV: "open origins", Split.TEST: "frozen origins"}
 _SMALLEST_P = 0.001
@@ -42,11 +44,12 @@ def format_kept_summary(corpus: Path) -> str:
 
 
 def format_tables(results: EvaluationResults, curve: Sequence[ContactBatch]) -> str:
-    """Return the tables: corpus, scores, first contact, robustness.
+    """Return the tables: corpus, scores, confidence, first contact, robustness.
 
     *curve* is that of first contacts.
     """
     parts = [_format_corpus(results.corpus), "## Scores\n", _format_scores(results)]
+    parts += ["## Confidence by kind of evidence\n", _format_evidence(results.splits)]
     if curve:
         parts += ["## First contact\n", _format_curve(curve)]
     if results.robustness:
@@ -95,6 +98,21 @@ def _format_baseline(paper: PaperScores, name: str) -> str:
     p = found.mcnemar.p
     text = f"p < {_SMALLEST_P}" if p < _SMALLEST_P else f"p = {p:.2g}"
     return f"{found.macro_f1.value:.3f} ({text})"
+
+
+def _format_evidence(splits: Mapping[Split, SplitScores]) -> str:
+    shown = {split: splits[split].evidence for split in _SPLITS if split in splits}
+    kinds = [
+        kind.value for kind in EvidenceKind if any(kind.value in one for one in shown.values())
+    ]
+
+    def cell(one: EvidenceScores | None) -> str:
+        if one is None:
+            return "-"
+        return f"{one.confidence:.2f}, right {one.right:.2f} of {one.logs}"
+
+    rows = [[kind, *(cell(one.get(kind)) for one in shown.values())] for kind in kinds]
+    return _format_table(["evidence", *(_SPLITS[name] for name in shown)], rows)
 
 
 def _format_curve(curve: Sequence[ContactBatch]) -> str:

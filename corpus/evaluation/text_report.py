@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from corpus.evaluation.first_contact import FirstContact
 from corpus.evaluation.results import (
     Calibration,
     ConfidenceInterval,
     EvaluationResults,
+    EvidenceScores,
     PaperScores,
     RobustnessRow,
     SplitScores,
@@ -53,6 +54,7 @@ def _format_split(scores: SplitScores) -> Iterator[str]:
     ):
         yield f"{title:42} {errors.share:.1%}   {errors.named} of {errors.logs} logs"
     yield from _format_calibration(scores.calibration)
+    yield from _format_evidence(scores.evidence)
     for title, subsets in (("provenance", scores.provenance), ("origins", scores.origins)):
         yield f"by {title}:"
         for name, one in subsets.items():
@@ -77,6 +79,15 @@ def _format_calibration(calibration: Calibration) -> Iterator[str]:
         yield (
             f"  confidence {one.low:.2f}-{one.high:.2f}: mean {one.confidence:.3f}, "
             f"right {one.right:.3f}, weight {one.weight:.1f}"
+        )
+
+
+def _format_evidence(evidence: Mapping[str, EvidenceScores]) -> Iterator[str]:
+    yield "confidence by kind of evidence:"
+    for kind, one in evidence.items():
+        yield (
+            f"  {kind:40} mean {one.confidence:.3f}, right {one.right:.3f}, "
+            f"calibration error {one.calibration_error:.3f}, {one.logs} logs"
         )
 
 

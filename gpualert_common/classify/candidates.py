@@ -36,7 +36,7 @@ _GRACE_STEPS = 50
 that it announces."""
 
 _STOPPING: Final = compile_bytes(
-    rb"(?i)\b(?:drain|stop|exit|terminat|abort|shut|leav|quit|interrupt)\w*|\bsaving\b"
+    rb"(?i)\b(?:drain|stop|exit|terminat|abort|shut|leav|quit|interrupt|reque|checkpoint)\w*|\bsaving\b"
 )
 """A program's answer to a signal that ends it; another answer is to rotate its log, for example."""
 
@@ -127,7 +127,7 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     matches = [one for reading in readings for one in _closing_matches(reading, rules)]
     for match in sorted(matches, key=lambda one: (one.pattern.order, one.lines_back)):
         found = _from_line(match.observation(), match.reading)
-        if not (found.is_followed_by_progress and found.cause in LASTING_STATES):
+        if not found.is_followed_by_progress:
             return replace(found, basis=Basis.GUESS)
     return None
 
@@ -238,7 +238,9 @@ def _last_of_state(one: Observation, reading: LogReading) -> tuple[Observation, 
 
 def _is_stopping(one: Observation) -> bool:
     """Return whether the program announces there that it stops because of a signal."""
-    is_announcement = one.cause == "cancelled" and one.role is Role.CASCADE
+    is_announcement = one.cause in ("preempted", "time_limit") or (
+        one.cause == "cancelled" and one.role is Role.CASCADE
+    )
     return is_announcement and _STOPPING.search(one.excerpt.encode()) is not None
 
 

@@ -45,6 +45,7 @@ _REPORTS = frozenset(
     {
         *("ChildFailedError", "RemoteTraceback", "CalledProcessError"),
         *("ProcessExitedException", "ProcessRaisedException"),
+        "FailedJobError",
     }
 )
 """They only report that another process failed; the reason stands in other lines."""
@@ -53,7 +54,7 @@ _AFTERMATH = frozenset(
         *("EOFError", "BrokenPipeError", "ConnectionResetError", "ConnectionAbortedError"),
         *("CancelledError", "ActorDiedError", "RayActorError", "ActorUnavailableError"),
         *("WorkerCrashedError", "BrokenProcessPool", "BrokenExecutor", "EngineDeadError"),
-        *("TerminatedWorkerError", "KilledWorker"),
+        *("TerminatedWorkerError", "KilledWorker", "TrainingFailedError", "UncompletedJobError"),
     }
 )
 """They report that another process is gone, or that others gave up."""

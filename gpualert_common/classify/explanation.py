@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpualert_common.model import EvidenceKind
 from gpualert_common.structs import Struct
 
 
@@ -50,13 +51,15 @@ class ExplainedFinding(Struct, frozen=True):
 class Explanation(Struct, frozen=True):
     """Explanation: the steps in which the cause of a run's end was chosen.
 
-    ``decided_by`` is "log", "exit status" or "finding"; ``because`` the reason for the cause.
+    ``decided_by`` is "log", "exit status" or "finding"; ``because`` the reason for the cause, and
+    ``evidence`` the kind of evidence for it.
     """
 
     cause: str
     decided_by: str
     because: str
     status: str
+    evidence: EvidenceKind
     candidates: tuple[ExplainedCandidate, ...] = ()
     rules: tuple[AppliedRule, ...] = ()
     findings: tuple[ExplainedFinding, ...] = ()

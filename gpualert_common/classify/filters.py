@@ -5,28 +5,23 @@ The tables at the end of this module have them in their order.
 
 from __future__ import annotations
 
-import re
 import signal
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
-from gpualert_common.classify.log_position import is_last_word, is_training_done
+from gpualert_common.classify.handled_failures import is_overcome
+from gpualert_common.classify.hidden_failures import ends_in_failure
+from gpualert_common.classify.log_position import is_training_done
 from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.script_programs import is_earlier_program
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Disposition
 from gpualert_common.structs import Struct
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_END_OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
-"""A shell's report of the end of a training, as opposed to that of a helper process."""
-
-_LASTING_REPORTS = 3
-"""A state that is reported this often, up to the end, is not a passing one."""
-
 _NEARBY_LINES = 40
 """A line further than this from the exception that ended a process has nothing to do with it."""
 
@@ -66,18 +61,18 @@ def _drop_overcome(candidates: Candidates, _context: SelectionContext) -> list[C
 
 
 def _drop_handled(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
-    """An uncaught exception is the last of its process.
+    """An uncaught exception is the last of its process, and a script may run several programs.
 
     So of the tracebacks of one stream only the last counts, and the last that is not about
     communication: the other ranks may write to the same stream.  Those of threads and worker
     processes stand for themselves; a bare exception counts only in a stream without tracebacks.
     """
-    last: dict[tuple[str, str, Tier], Traceback] = {}
+    last: dict[tuple[str, str, Tier], Candidate] = {}
     last_bare: dict[tuple[str, str], Traceback] = {}
     with_traceback: set[tuple[str, str]] = set()
     for one in candidates:
         if one.head is not None and one.head.context is Context.MAIN:
-            last[_process_of(one, one.head)] = one.head
+            last[_process_of(one, one.head)] = one
             with_traceback.add((one.file, one.head.stream))
         elif one.head is not None and one.head.context is Context.BARE:
             last_bare[one.file, one.head.stream] = one.head
@@ -86,7 +81,8 @@ def _drop_handled(candidates: Candidates, _context: SelectionContext) -> list[Ca
         if one.head is None:
             return True
         if one.head.context is Context.MAIN:
-            return last[_process_of(one, one.head)] is one.head
+            final = last[_process_of(one, one.head)]
+            return final.head is one.head or is_earlier_program(one, final)
         if one.head.context is Context.BARE:
             stream = (one.file, one.head.stream)
             return stream not in with_traceback and last_bare[stream] is one.head
@@ -103,6 +99,18 @@ def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
     """
     is_about_others = one.tier in (Tier.COMMUNICATION, Tier.CASCADE)
     return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC
+
+
+def _drop_caught(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
+    """A failure that the program caught or skipped did not end it if it trained on behind it."""
+    logs = {reading.file: reading for reading in context.readings}
+    return [
+        one
+        for one in candidates
+        if one.tier not in (Tier.SPECIFIC, Tier.GENERIC)
+        or one.cause in ANNOUNCED_CAUSES | LASTING_STATES | SIGNAL_CAUSES
+        or not is_overcome(one, logs[one.file])
+    ]
 
 
 def _near_the_end(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
@@ -142,48 +150,7 @@ def _is_after_training(one: Candidate, reading: LogReading) -> bool:
 
 
 def _failed_despite_success(candidates: Candidates, context: SelectionContext) -> Candidates:
-    return candidates if _ends_in_failure(candidates, context.readings) else ()
-
-
-def _ends_in_failure(candidates: Candidates, readings: Sequence[LogReading]) -> bool:
-    """Return whether a log ends in a failure although the exit status is 0.
-
-    Examples are a failure of the first command of a pipe, a script that goes on after a kill, and
-    losses that are NaN to the end.  Of several logs the end of one says nothing: the others may go
-    on.
-    """
-    lasting = [one for one in candidates if one.cause in LASTING_STATES]
-    if _is_persistent(lasting) or any(
-        one.tier is Tier.CONFIRMED and one.is_last_word for one in lasting
-    ):
-        return True
-    if sum(reading.size > 0 for reading in readings) > 1:
-        return False
-    for reading in readings:
-        reports = [one for one in reading.observations if "child_exitcode" in one.details]
-        if any(is_last_word(reading, one.place) for one in reports):
-            return True
-    return any(_is_end_of_run(one) for one in candidates)
-
-
-def _is_persistent(lasting: Candidates) -> bool:
-    """Return whether one process reported a state again and again; ranks may repeat one report."""
-    streams = Counter(one.stream for one in lasting)
-    texts = {one.excerpt for one in lasting}
-    often = len(lasting) >= _LASTING_REPORTS and len(texts) > 1
-    return often or max(streams.values(), default=0) >= _LASTING_REPORTS
-
-
-def _is_end_of_run(one: Candidate) -> bool:
-    """Return whether a log ends with it, or a shell reports the end of the training by it.
-
-    An exception needs its traceback: a bare line may be part of any text.
-    """
-    with_traceback = one.head is not None and one.head.context is not Context.BARE
-    is_signal = one.cause in SIGNAL_CAUSES
-    if one.is_last_word and (with_traceback or is_signal):
-        return True
-    return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
+    return candidates if ends_in_failure(candidates, context.readings) else ()
 
 
 # -- filters: is it the root? ----------------------------------------------------------------
@@ -209,8 +176,28 @@ def _reasons_of_stop(candidates: Candidates, context: SelectionContext) -> Candi
     """Of a run that a signal stopped the notices count, unless it had failed before."""
     roots = _drop_cascades(candidates, context)
     notices = [one for one in roots if one.cause in ANNOUNCED_CAUSES or one.tier is Tier.CONFIRMED]
+    if failed_workers := _failed_before(roots, notices):
+        return failed_workers
     failed_before = len(roots) < len(candidates) and not notices
     return candidates if failed_before else notices
+
+
+def _failed_before(roots: Candidates, notices: Candidates) -> list[Candidate]:
+    """Return the failures of named workers before a person interrupted the run that waited."""
+    interrupts = [one for one in notices if one.cause == "cancelled"]
+    if len(interrupts) < len(notices) or not interrupts:
+        return []
+    first = min(one.place for one in interrupts)
+    stopped = {one.stream if one.head is None else one.head.stream for one in interrupts}
+    return [
+        one
+        for one in roots
+        if one.head is not None
+        and one.head.stream not in {"", *stopped}
+        and one.tier in (Tier.SPECIFIC, Tier.GENERIC)
+        and one.cause not in SIGNAL_CAUSES | ANNOUNCED_CAUSES
+        and one.place < first
+    ]
 
 
 def _drop_cascades(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
@@ -239,6 +226,7 @@ POSSIBLE: tuple[Filter, ...] = (
         "handled: the same process raised another exception later",
         _drop_handled,
     ),
+    Filter("caught", "the program caught or skipped it, and trained on", _drop_caught),
     Filter("near the end", "too far from the end of the run", _near_the_end),
     Filter(
         "run in progress",

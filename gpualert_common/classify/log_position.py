@@ -112,7 +112,12 @@ def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = F
         return not any(_COMPLETED.search(line) for line in lines)
     if len(lines) > _LAST_WORD_LINES:
         return False
-    return not any(_INFO_RECORD.search(line) for line in lines)
+    return not any(map(is_info_record, lines))
+
+
+def is_info_record(line: bytes) -> bool:
+    """Return whether *line* is a record of the logger of a program that goes on."""
+    return _INFO_RECORD.search(line) is not None
 
 
 def is_near_end(reading: LogReading, place: LinePosition) -> bool:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from gpualert_common.causes import COMMUNICATION_CAUSES, EXPLAINED_BY
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.filters import SelectionContext
+from gpualert_common.classify.script_programs import is_earlier_program
 from gpualert_common.structs import Struct
 
+_NOTICES = frozenset({"preempted", "node_failure", "time_limit"})
 _NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 
@@ -59,6 +61,34 @@ def _exception_before(
     return next(gone, best)
 
 
+def _first_notice(
+    best: Candidate, left: Sequence[Candidate], _context: SelectionContext
+) -> Candidate | None:
+    """A spot notice before a lost node is the reason for it; a lost node, for a requeue behind it.
+
+    That a job was requeued only says what came of it: at its time limit, or after another notice.
+    """
+    if best.cause not in _NOTICES:
+        return best
+    notices = [one for one in left if one.cause in _NOTICES and one.tier <= Tier.SPECIFIC]
+    notices = [one for one in notices if one.file == best.file] or [best]
+    reasons = [one for one in notices if not _is_requeue(one)] or [best]
+    first = min(reasons, key=lambda one: (one.place.line, one.cause != "node_failure"))
+    return first if _is_requeue(best) or first.cause != "time_limit" else best
+
+
+def _is_requeue(one: Candidate) -> bool:
+    return bool(one.observations) and "requeue" in one.observations[0].details
+
+
+def _first_program(
+    best: Candidate, left: Sequence[Candidate], _context: SelectionContext
+) -> Candidate | None:
+    """The first of several programs that failed; the next one only misses its results."""
+    earlier = (one for one in left if is_earlier_program(one, best))
+    return next(earlier, best)
+
+
 def _time_limit(
     best: Candidate, _left: Sequence[Candidate], context: SelectionContext
 ) -> Candidate | None:
@@ -93,6 +123,8 @@ PREFERENCES: tuple[Preference, ...] = (
         "other ranks report this when one of them has failed",
         _exception_before,
     ),
+    Preference("first notice", "an earlier notice is the reason for it", _first_notice),
+    Preference("first program", "an earlier program of the script had failed", _first_program),
     Preference("time limit before its signal", "the time limit is the reason for it", _time_limit),
     Preference(
         "status before cascade", "the exit status says more than it", _status_before_cascade

@@ -9,14 +9,23 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable, Sequence
 
-from gpualert_common.causes import ANNOUNCED_CAUSES, GENERIC_CAUSES, SIGNAL_CAUSES
+from gpualert_common.causes import (
+    ANNOUNCED_CAUSES,
+    GENERIC_CAUSES,
+    NO_CAUSES,
+    SIGNAL_CAUSES,
+)
 from gpualert_common.classify.candidates import (
     Candidate,
     Tier,
     find_candidates,
     find_last_resort,
 )
-from gpualert_common.classify.chain_root import Basis
+from gpualert_common.classify.confidence import (
+    find_confidence,
+    find_evidence_kind,
+    read_cause_of_status,
+)
 from gpualert_common.classify.details import Scalar, derive, parse_details
 from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
@@ -33,7 +42,7 @@ from gpualert_common.classify.selection import Selection, select
 from gpualert_common.classify.selection_report import explain, reason_against
 from gpualert_common.classify.stopped_log import select_before_stop
 from gpualert_common.classify.traceback_model import Context, Traceback
-from gpualert_common.model import Disposition, ExitFacts, Role
+from gpualert_common.model import Disposition, EvidenceKind, ExitFacts, Role
 from gpualert_common.structs import Struct, field, replace
 
 _SCHEDULED = {
@@ -41,22 +50,6 @@ _SCHEDULED = {
     "preempted": Disposition.PREEMPTED,
     "cancelled": Disposition.CANCELLED,
 }
-_BASIS_CONFIDENCE = {
-    Basis.CONFIRMATION: 0.95,
-    Basis.MESSAGE: 0.96,
-    Basis.TYPE: 0.93,
-    Basis.PLACE: 0.87,
-    Basis.LINE: 0.95,
-    Basis.GUESS: 0.8,
-}
-"""Share of causes on such a basis that were right in logs that no rule was tuned to."""
-
-_TIER_CONFIDENCE = {Tier.COMMUNICATION: 0.9, Tier.CASCADE: 0.7}
-_GENERIC_TYPE_CONFIDENCE = 0.6
-"""For an exception of which rules know only the type: a more specific cause is likely."""
-
-_DESPITE_SUCCESS = 0.95
-"""Factor for a cause that the exit status 0 contradicts."""
 
 
 class Resolution(Struct, frozen=True):
@@ -104,23 +97,27 @@ def resolve(
     _consider_last_resort(selection, status, readings, rules)
     chosen = selection.chosen
     carrier = None
+    evidence: tuple[Observation, ...] = ()
     if chosen is None:
-        cause, confidence = _read_cause_of_status(status, facts)
+        cause, confidence = read_cause_of_status(status, facts)
+        kind = EvidenceKind.SUCCESS if cause in NO_CAUSES else EvidenceKind.STATUS
         details: dict[str, Scalar] = {}
         if status.signal is not None:
             details["signal_name"] = signal_name(status.signal)
     else:
         carrier = _find_carrier(chosen, selection.possible)
         chosen = _with_exception(chosen, selection.possible)
-        cause, confidence = chosen.cause, _confidence_of(chosen, status)
+        evidence = _evidence_for(chosen, readings)
+        kind = find_evidence_kind(chosen, evidence, status)
+        cause, confidence = chosen.cause, find_confidence(chosen, kind, status)
         details = _details_of(chosen)
     return Resolution(
         cause=cause,
         disposition=_disposition_of(chosen, status),
         confidence=confidence,
         status=status,
-        explanation=explain(cause, candidates, selection, status),
-        evidence=() if chosen is None else _evidence_for(chosen, readings),
+        explanation=explain(cause, candidates, selection, status, kind),
+        evidence=evidence,
         traceback=None if chosen is None else chosen.traceback,
         rank=None if chosen is None else chosen.rank,
         details={**launcher, **details},
@@ -164,7 +161,7 @@ def _consider_last_resort(
     """Choose by the closing lines where neither status nor candidates say what failed."""
     chosen = selection.chosen
     has_ended = status.disposition in (Disposition.FAILED, Disposition.UNKNOWN)
-    is_plain = status.signal is None and status.cause in (None, "runtime_error", "config")
+    is_plain = status.signal is None and status.cause in (None, "runtime_error")
     says_nothing = chosen is None or (
         chosen.tier is Tier.CASCADE and chosen.cause in GENERIC_CAUSES
     )
@@ -200,14 +197,6 @@ def _find_carrier(chosen: Candidate, possible: Sequence[Candidate]) -> Traceback
     if found is None or is_report(found.type) or found.context is Context.NATIVE:
         return None
     return found
-
-
-def _confidence_of(chosen: Candidate, status: ExitStatus) -> float:
-    limits = [_BASIS_CONFIDENCE[chosen.basis], _TIER_CONFIDENCE.get(chosen.tier, 1.0)]
-    if chosen.cause in GENERIC_CAUSES and chosen.basis <= Basis.TYPE:
-        limits.append(_GENERIC_TYPE_CONFIDENCE)
-    factor = _DESPITE_SUCCESS if status.disposition is Disposition.COMPLETED else 1.0
-    return round(min(limits) * factor, 2)
 
 
 def _details_of(chosen: Candidate) -> dict[str, Scalar]:
@@ -247,30 +236,6 @@ def _disposition_of(chosen: Candidate | None, status: ExitStatus) -> Disposition
     if chosen is None or is_fixed:
         return status.disposition
     return _SCHEDULED.get(chosen.cause, status.disposition)
-
-
-# -- the cause from the status ---------------------------------------------------------------
-
-
-def _read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, float]:
-    """Return the cause that the exit status names by itself, with its confidence."""
-    if status.disposition is Disposition.COMPLETED:
-        return "none", 0.9
-    if status.disposition is Disposition.RUNNING:
-        return "none", 0.0
-    if status.disposition is Disposition.UNKNOWN:
-        return "unknown", 0.0
-    if facts.log_disk_full and status.cause in (None, "killed_unknown"):
-        return "disk_full", 0.6
-    if status.cause is None:
-        return "runtime_error", 0.3
-    if status.disposition is Disposition.NOT_STARTED:
-        return status.cause, 0.98
-    if status.is_stop_certain:
-        return status.cause, 1.0
-    if status.signal is None:
-        return status.cause, 0.8  # of any program, or of the last one in a script
-    return status.cause, 0.7 if status.is_inferred else 0.9
 
 
 # -- the rest of the evidence ----------------------------------------------------------------

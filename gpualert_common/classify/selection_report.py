@@ -10,6 +10,7 @@ from gpualert_common.classify.exit_status import ExitStatus
 from gpualert_common.classify.explanation import AppliedRule, ExplainedCandidate, Explanation
 from gpualert_common.classify.preferences import LAST_RESORT, MOST_IMPORTANT, Preference
 from gpualert_common.classify.selection import RuleApplication, Selection
+from gpualert_common.model import EvidenceKind
 
 _TIERS = {
     Tier.CONFIRMED: "confirmed",
@@ -31,7 +32,11 @@ _OTHER_RANKS = "other ranks report this when one of them has failed"
 
 
 def explain(
-    cause: str, candidates: Sequence[Candidate], selection: Selection, status: ExitStatus
+    cause: str,
+    candidates: Sequence[Candidate],
+    selection: Selection,
+    status: ExitStatus,
+    evidence: EvidenceKind,
 ) -> Explanation:
     """Return why *cause* is the root cause, and why each other of *candidates* is not."""
     chosen = selection.chosen
@@ -44,6 +49,7 @@ def explain(
         decided_by="exit status" if chosen is None else "log",
         because=_explain_choice(chosen, selection, status),
         status=status.claim,
+        evidence=evidence,
         candidates=tuple(_explain_candidate(one, selection, status) for one in every),
         rules=tuple(_describe_application(step, numbers) for step in selection.steps),
     )

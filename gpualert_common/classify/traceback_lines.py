@@ -14,6 +14,8 @@ MARKERS = (
     "The above exception was the direct cause",
     "Exception in thread ",
     "Exception ignored in",
+    "exception was never retrieved",
+    "Error in atexit._run_exitfuncs",
     "terminated with the following error",
     "terminate called after throwing",
     "--- Logging error ---",
@@ -30,6 +32,8 @@ MARKER_EXPRESSIONS = (
 )
 
 _HEADER_START = MARKERS[0]
+_IGNORED = ("Exception ignored in", "--- Logging error ---", "Call stack:")
+_AT_EXIT = "Error in atexit._run_exitfuncs"
 _HEADER = re.compile(
     r"^(?P<before>.*?)Traceback \(most recent calls? (?:last|WITHOUT Sacred internals)\):?"
 )
@@ -102,8 +106,10 @@ def find_announcement(text: str) -> ChainLink | Context | None:
         return ChainLink.CAUSE
     if text.startswith("Exception in thread "):
         return Context.THREAD
-    if text.startswith(("Exception ignored in", "--- Logging error ---", "Call stack:")):
+    if text.startswith(_IGNORED):
         return Context.IGNORED
+    if text.endswith("exception was never retrieved") or text.startswith(_AT_EXIT):
+        return Context.THREAD  # of a task or at exit: as with a thread, the program itself goes on
     if "terminated with the following error" in text:
         return Context.WORKER
     if text.startswith("Process ") and text.endswith(":"):

@@ -59,8 +59,9 @@ class Traceback(Struct, frozen=True):
 
     ``text`` joins that line and the further lines of the message, ``observations`` are the
     matches of patterns in it, and ``source`` is the last line of source quoted.  ``frames`` are
-    the last few, innermost last; ``place_in_program`` is the innermost frame outside libraries,
-    or else the innermost frame.  ``previous`` is the exception before it in the chain, related
+    the last few, innermost last, and ``outermost`` is the first of all, where the exception was
+    caught; ``place_in_program`` is the innermost frame outside libraries, or else the innermost
+    frame.  ``previous`` is the exception before it in the chain, related
     by ``link``.  The context of a C++ exception is ``native``, of an exception without a
     traceback ``bare``, of one that the end of the log cuts off ``cut off``.
     """
@@ -77,6 +78,7 @@ class Traceback(Struct, frozen=True):
     link: ChainLink = ChainLink.NONE
     previous: Traceback | None = None
     place_in_program: Frame | None = None
+    outermost: Frame | None = None
     text: str = ""
     source: str = ""
     observations: tuple[Observation, ...] = ()
@@ -111,6 +113,7 @@ class Traceback(Struct, frozen=True):
             context=previous.context,
             frames=previous.frames,
             place_in_program=previous.place_in_program,
+            outermost=previous.outermost,
         )
 
     def shorten_chain(self) -> Traceback:

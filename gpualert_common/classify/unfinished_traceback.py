@@ -50,6 +50,7 @@ class UnfinishedTraceback:
         self.link = link
         self._header = header
         self._frames: deque[Frame] = deque(maxlen=MAX_FRAMES)
+        self._outermost: Frame | None = None
         self._program_frame: Frame | None = None
         self._source = ""
         self._raised_type = header.type
@@ -144,6 +145,7 @@ class UnfinishedTraceback:
         if self._frames and self._frames[-1] == frame:
             return  # of another rank, in lockstep with this one
         self._frames.append(frame)
+        self._outermost = self._outermost or frame
         if self.context is Context.MAIN and lines.is_spawned(frame):
             self.context = Context.PROCESS
         if not lines.is_library(frame):
@@ -167,5 +169,6 @@ class UnfinishedTraceback:
             stream=line.stream,
             context=context,
             source=self._source,
+            outermost=self._outermost,
             place_in_program=self._program_frame or (frames[-1] if frames else None),
         )

@@ -13,6 +13,7 @@ _TEXT_CHARS = 160
 def explanation_lines(found: Explanation, clean: Callable[[str], str]) -> Iterator[str]:
     """Yield the lines of an explanation; *clean* makes texts of the log fit to print."""
     yield f"Cause: {found.cause}, decided by the {found.decided_by} ({clean(found.because)})"
+    yield f"Evidence: {found.evidence}"
     yield f"Exit status: {clean(found.status)}"
     yield "Candidates:" if found.candidates else "Candidates: none"
     for number, one in enumerate(found.candidates, 1):

@@ -13,7 +13,7 @@ from gpualert_common.classify.details import Scalar
 from gpualert_common.classify.explanation import ExplainedFinding
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.model import Claim
+from gpualert_common.model import Claim, EvidenceKind
 from gpualert_common.structs import Struct, replace
 
 
@@ -134,7 +134,9 @@ def _effect_of(finding: Finding, state: _State) -> Effect:
 def _name_cause(resolution: Resolution, finding: Finding) -> Resolution:
     """Return *resolution* with the cause that *finding* names."""
     if resolution.cause == finding.cause:
-        return replace(resolution, confidence=max(resolution.confidence, finding.confidence))
+        both = replace(resolution.explanation, evidence=EvidenceKind.SOURCES)
+        confidence = max(resolution.confidence, finding.confidence)
+        return replace(resolution, confidence=confidence, explanation=both)
     before = resolution.cause
     followed = () if before in NO_CAUSES else ((before, f"it followed: {finding.because}"),)
     return replace(
@@ -148,6 +150,7 @@ def _name_cause(resolution: Resolution, finding: Finding) -> Resolution:
             resolution.explanation,
             cause=finding.cause,
             decided_by="finding",
+            evidence=EvidenceKind.MEASUREMENTS,
             because=f"family {finding.family}: {finding.because}",
         ),
     )

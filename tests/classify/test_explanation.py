@@ -103,6 +103,7 @@ def test_command_explains(tmp_path: Path) -> None:
     text = classify(log, "--explain")
     assert "* 2. traceback (generic, by the type of an exception)" in text
     assert "rejected by 'fatal before handled'" in text
+    assert "\nEvidence: exception\n" in text
     assert "1. fatal before handled: rejects 1" in text
     plain, explained = (json.loads(classify(log, "--json", *more)) for more in ([], ["--explain"]))
     explanation = explained.pop("explanation")

@@ -264,7 +264,6 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         1,
         "nan_loss",
     ),
-    "usage and nothing else": ("preparing\n", 2, "config"),
     "a worker that is gone, after the exception that ended it": (
         "Process Process-1:\n"
         + RAISE

@@ -20,6 +20,7 @@ from corpus.evaluation.labelled_logs import LabelledLog, read_labelled_logs
 from corpus.evaluation.results import RESULTS, EvaluationResults, read_results
 from corpus.evaluation.robustness import measure_robustness
 from corpus.evaluation.tables import format_tables
+from corpus.evaluation.text_report import format_results
 from gpualert_common.cli.main import main as gpualert
 from tests.corpus.conftest import MakeCorpus
 
@@ -186,6 +187,35 @@ def test_the_tables(corpus: Path) -> None:
     assert "| macro-F1" not in text.splitlines()[0]
     assert "| all origins | open origins | frozen origins |" in text
     assert "| 200 lines of cascade after |" in text
+
+
+def test_confidence_by_kind_of_evidence(make_corpus: MakeCorpus) -> None:
+    """Confidence and share that is right are scored apart for each kind of evidence."""
+    make_corpus(
+        OPEN,
+        ("silent", "config", 2, "preparing\n"),
+        ("killed", "killed_unknown", -9, "step 1 loss 0.3\nstep 2 loss 0.2\n"),
+        ("named", "killed_unknown", -9, "run.sh: line 3: 77 Killed   python x\n"),
+        ("line", "command_not_found", 1, "bash: line 1: trian: command not found\n"),
+    )
+    place = make_corpus(FROZEN, ZERO, WELL)
+    results = evaluate(read_labelled_logs(place), set())
+    found = {
+        kind: (one.logs, one.right) for kind, one in results.splits[Split.ALL].evidence.items()
+    }
+    assert found == {
+        "exit status only": (2, 0.5),
+        "one line": (1, 1.0),
+        "exception": (1, 1.0),
+        "two sources": (1, 1.0),
+        "no failure": (1, 1.0),
+    }
+    assert "exception" not in results.splits[Split.DEV].evidence
+    printed = "\n".join(format_results(results))
+    assert "  two sources  " in printed
+    table = format_tables(results, []).partition("## Confidence by kind of evidence")[2]
+    assert "| exit status only |" in table
+    assert "right 0.50 of 2" in table
 
 
 def test_the_kept_figures_are_true(results: EvaluationResults) -> None:
