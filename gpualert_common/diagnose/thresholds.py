@@ -208,6 +208,39 @@ FLAT_RANGE = Threshold(
     0.01, "of the first loss", "the noise of mini-batches is larger while a model learns"
 )
 LEAST_POINTS = Threshold(20.0, "logged losses", "quartiles of fewer are single numbers")
+TREND_CHANCE = Threshold(
+    0.002,
+    "probability of a trend by chance",
+    "with the start of the series, 1 % of flat series with noise pass",
+    "Mann-Kendall test; measured by tests/diagnose/test_trend.py",
+)
+BLOCK_CORRELATIONS = Threshold(
+    2.0,
+    "correlation times of the noise",
+    "medians of longer blocks are almost independent",
+    "ours; measured by tests/diagnose/test_trend.py",
+)
+MOST_CORRELATION = Threshold(
+    0.97, "correlation of neighbours", "beyond it no series is long enough to know the noise"
+)
+START_SPREADS = Threshold(
+    6.0,
+    "spreads of the second half",
+    "noise that depends on its neighbours stays below, also for the first three together",
+    "ours; measured by tests/diagnose/test_trend.py",
+)
+CHANCE_DISTANCE = Threshold(
+    0.01, "of ln C", "a model that learned the frequencies of its classes is further away"
+)
+CHANCE_ACCURACY = Threshold(
+    0.2, "of 1/C", "the accuracy of guessing on some hundred samples varies by less"
+)
+CHANCE_POINTS = Threshold(
+    5.0, "losses with an accuracy", "two numbers that agree on guessing, in each of five epochs"
+)
+CHANCE_STEPS = Threshold(
+    100.0, "steps", "a test, or a warm-up, of fewer steps may not leave the chance level"
+)
 STEPS_OF_MEANT = Threshold(
     0.1,
     "of the planned steps",
@@ -236,6 +269,9 @@ GOES_ON_LOSS_JUMP = Threshold(
 
 # -- health ----------------------------------------------------------------------------------------
 
+UNVERIFIED_CONFIDENCE = Threshold(
+    0.8, "confidence", "only the exit status speaks for success, and trainings often hide a failure"
+)
 UNVERIFIED_FROM_S = Threshold(
     300.0,
     "s",

@@ -50,6 +50,7 @@ def summarize_log(file: str, streams: Sequence[Stream], size: int, unread: int) 
         checkpoints=_take_first(stream.checkpoints for stream in by_rank),
         markers=_take_first(stream.markers for stream in by_rank),
         endings=_take_first(stream.endings for stream in by_rank),
+        outputs=next((stream.outputs for stream in by_rank if stream.outputs), ()),
         notes=tuple(fault for stream in streams for fault in stream.faults),
         read_bytes=size - unread,
         unread_bytes=unread,
