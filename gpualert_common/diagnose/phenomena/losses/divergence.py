@@ -119,7 +119,7 @@ def _stays_at_chance(
         f" and do not fall; {chance.sign}"
     )
     details |= {"kind": "chance", "classes": chance.count}
-    found = _found(text, "not_learning", 0.85, (points[0], settled[0], points[-1]), details)
+    found = _found(text, "not_learning", 0.85, select_extremes(points), details)
     return replace(found, claims=(*found.claims, chance.claim, Claim(text, "progress")))
 
 
@@ -136,6 +136,12 @@ def _no_reward(points: Sequence[Point]) -> Finding | None:
         return None
     text = f"reward and gradient norm were exactly 0 in all {len(known)} logged steps"
     return _found(text, "not_learning", 0.85, (known[0], known[-1]), {"kind": "no_reward"})
+
+
+def select_extremes(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Return the points with the first, the lowest and the last loss."""
+    lowest = min(points, key=lambda point: math.inf if point.loss is None else point.loss)
+    return tuple(dict.fromkeys((points[0], lowest, points[-1])))
 
 
 def describe_losses(points: Sequence[Point]) -> dict[str, Scalar]:

@@ -12,7 +12,6 @@ them made it slow.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from gpualert_common.diagnose import thresholds
@@ -21,7 +20,11 @@ from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.losses._chance import find_chance_level
 from gpualert_common.diagnose.phenomena.losses._trainings import split_trainings
 from gpualert_common.diagnose.phenomena.losses._trend import describe_fall
-from gpualert_common.diagnose.phenomena.losses.divergence import claim_of_point, describe_losses
+from gpualert_common.diagnose.phenomena.losses.divergence import (
+    claim_of_point,
+    describe_losses,
+    select_extremes,
+)
 from gpualert_common.diagnose.regression import HISTORY, Comparison
 from gpualert_common.model import Claim
 from gpualert_common.progress import Point, Progress
@@ -49,10 +52,8 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
 def _healthy(progress: Progress, points: Sequence[Point], comparison: Comparison) -> Finding:
     """Return the finding for the loss of a training that fell."""
     test = describe_fall(_losses_of(points))
-    lowest = min(points, key=lambda point: math.inf if point.loss is None else point.loss)
     text = f"the loss fell beyond its noise ({test})"
-    edges = dict.fromkeys((points[0], lowest, points[-1]))
-    claims = (*map(claim_of_point, edges), Claim(text, "progress"))
+    claims = (*map(claim_of_point, select_extremes(points)), Claim(text, "progress"))
     details = describe_losses(points) | {"health": "healthy", "steps": progress.counts.last_step}
     slow = comparison.slowdown
     if slow is not None and slow.is_comparable:
