@@ -20,6 +20,7 @@ FRAMEWORKS = {
     "megatron": ("megatron", None),
     "nemo": ("nemo", None),
     "nemo1": ("nemo", None),
+    "orbit": ("tensorflow", "orbit"),
     "tf-estimator": ("tensorflow", None),
     "torchtitan": ("torchtitan", None),
     "unsloth": ("transformers", "unsloth"),
@@ -69,7 +70,9 @@ def test_nan(framework: str) -> None:
     assert has_nan or TrainingEndKind.DIVERGED in [one.kind for one in progress.endings]
 
 
-@pytest.mark.parametrize("framework", ["megatron", "nemo", "torchtitan", "deepspeed-scaling"])
+@pytest.mark.parametrize(
+    "framework", ["megatron", "nemo", "torchtitan", "deepspeed-scaling", "orbit"]
+)
 def test_markers_of_a_fresh_start(framework: str) -> None:
     """A framework's message that there is nothing to resume is a marker of a fresh start."""
     says = {marker.says for marker in of(f"{framework}-scratch").markers}
@@ -77,7 +80,8 @@ def test_markers_of_a_fresh_start(framework: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "framework", ["megatron", "nemo", "torchtitan", "tf-estimator", "axolotl", "llama-factory"]
+    "framework",
+    ["megatron", "nemo", "torchtitan", "tf-estimator", "axolotl", "llama-factory", "orbit"],
 )
 def test_markers_of_a_resumed_run(framework: str) -> None:
     """A framework's message that it resumes is a marker of a resumed run."""
@@ -85,7 +89,9 @@ def test_markers_of_a_resumed_run(framework: str) -> None:
     assert says == {Start.RESUMED}
 
 
-@pytest.mark.parametrize("framework", ["megatron", "torchtitan", "nemo", "deepspeed-scaling"])
+@pytest.mark.parametrize(
+    "framework", ["megatron", "torchtitan", "nemo", "deepspeed-scaling", "orbit"]
+)
 def test_checkpoints(framework: str) -> None:
     """Each save is one checkpoint with its step."""
     assert saved_steps(of(f"{framework}-healthy")) == [100, 200, 300, 400]
@@ -120,7 +126,7 @@ def test_times_of_the_lines() -> None:
 
 def test_evaluations() -> None:
     """Validation lines are separate from the training."""
-    for framework in ("megatron", "torchtitan", "tf-estimator"):
+    for framework in ("megatron", "torchtitan", "tf-estimator", "orbit"):
         assert [point.step for point in of(f"{framework}-healthy").evals] == [100, 200, 300, 400]
 
 
