@@ -270,7 +270,7 @@ GOES_ON_LOSS_JUMP = Threshold(
 # -- health ----------------------------------------------------------------------------------------
 
 UNVERIFIED_CONFIDENCE = Threshold(
-    0.8, "confidence", "only the exit status speaks for success, and trainings often hide a failure"
+    0.88, "confidence", "only the exit status speaks for success", "calibrated on the corpus"
 )
 UNVERIFIED_FROM_S = Threshold(
     300.0,

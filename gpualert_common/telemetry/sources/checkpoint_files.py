@@ -45,8 +45,11 @@ _FILE = re.compile(
 )
 _ANY_FILE = re.compile(r"(?i).*\.(?:pth?|safetensors|h5|npz|pkl)")
 _FOR_CHECKPOINTS = re.compile(r"(?i)(?:.*[-_])?(?:checkpoints?|ckpts?|snapshots?|weights)")
-_STEP = re.compile(r"(?i)(?:step|iter)[a-z]*[-_=]*(\d{1,12})")
-_NUMBER = re.compile(r"\d{1,12}")
+_NUMBERS = tuple(
+    re.compile(rf"(?i){words}[-_=]*(\d{{1,12}})")
+    for words in ("(?:step|iter)[a-z]*", "(?:epoch|ckpt|checkpoint)", ".*?(?<![0-9])")
+)
+"""Numbers in a name, the best kind first."""
 
 
 class CheckpointFiles(Source):
@@ -60,7 +63,7 @@ class CheckpointFiles(Source):
     def __init__(self, run: ObservedRun | None) -> None:
         self._folders: tuple[str, ...] = ()
         self._started_at = 0.0
-        self._numbers: set[str] = set()
+        self._numbers: set[int] = set()
         self._versions: dict[str, set[float]] = {}
         self._reported = 0
         self._latest = ""
@@ -155,9 +158,8 @@ def _is_checkpoint(folder: str, name: str) -> bool:
     return bool(is_for_checkpoints and _ANY_FILE.fullmatch(name))
 
 
-def _find_number(name: str) -> str | None:
-    """Return the step in a name, else its last number, without leading zeros."""
-    stem = name.partition(".")[0]
-    step = _STEP.search(name)
-    numbers = [step[1]] if step else _NUMBER.findall(stem)
-    return str(int(numbers[-1])) if numbers else None
+def _find_number(name: str) -> int | None:
+    """Return the step in a name, else the epoch, else its first number."""
+    stem = name.rpartition(".")[0] or name
+    found = (pattern.search(stem) for pattern in _NUMBERS)
+    return next((int(one[1]) for one in found if one), None)

@@ -58,10 +58,11 @@ def find_chance_level(points: Sequence[Point], progress: Progress) -> ChanceLeve
         return None
     each = max(1, len(losses) // _PARTS)
     levels = [median(losses[at : at + each]) for at in range(0, len(losses) - each + 1, each)]
-    for stated in progress.outputs:
-        if _are_at(levels, stated.count):
-            where = LogLocation(stated.file, stated.line, stated.offset)
-            return ChanceLevel(stated.count, stated.text, Claim(stated.text, "log", where))
+    fitting = [one for one in progress.outputs if _are_at(levels, one.count)]
+    if fitting:
+        stated = min(fitting, key=lambda one: abs(math.log(one.count) - median(losses)))
+        where = LogLocation(stated.file, stated.line, stated.offset)
+        return ChanceLevel(stated.count, stated.text, Claim(stated.text, "log", where))
     count = round(math.exp(median(losses))) if 0.5 < median(losses) < _MOST_LOSS else 0
     if has_accuracy and _are_at(levels, count) and _is_share(median(accuracies), count):
         accuracy = next(one for one in reversed(settled) if one.accuracy is not None)

@@ -119,8 +119,9 @@ def _stays_at_chance(
         f" and do not fall; {chance.sign}"
     )
     details |= {"kind": "chance", "classes": chance.count}
-    found = _found(text, "not_learning", 0.85, select_extremes(points), details)
-    return replace(found, claims=(*found.claims, chance.claim, Claim(text, "progress")))
+    found = _found(text, "not_learning", 0.85, (points[0], points[-1]), details)
+    where = LogLocation(settled[0].file, settled[0].line, settled[0].offset)
+    return replace(found, claims=(Claim(text, "progress", where), chance.claim, *found.claims))
 
 
 def _shown(points: Sequence[Point]) -> str:

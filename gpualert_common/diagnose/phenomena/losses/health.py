@@ -88,7 +88,7 @@ def _unverifiable(evidence: Evidence, because: str) -> Iterator[Finding]:
         kind="unverifiable",
         details={"health": "unverifiable"},
         cannot_decide=(f"whether it trained: {because}",),
-        most_confidence=thresholds.UNVERIFIED_CONFIDENCE,
+        most_confidence=float(thresholds.UNVERIFIED_CONFIDENCE),
     )
 
 
