@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from gpualert_common.diagnose.run_metrics import count_saves
 from gpualert_common.progress import Progress, Start, TrainingEndKind, determine_start
 from tests.progress.composed.compose import INTERVAL, RESUMED_AT, TOTAL, VARIANTS, compose
-from tests.progress.reading import folders, read_folder, saved_steps, summarize
+from tests.progress.confusion import PAGE, page
+from tests.progress.reading import folders, read, read_folder, saved_steps, summarize
 
 COMPOSED = {folder.name: folder for folder in folders("composed")}
 FRAMEWORKS = {
@@ -139,3 +142,17 @@ def test_a_banner_has_the_steps() -> None:
 def test_resumed_by_its_epochs() -> None:
     """A Keras training that begins in epoch 5 was resumed, by its header and its steps."""
     assert len(determine_start(of("keras2-resumed")).because) == 2
+
+
+def test_confusion_table_is_current() -> None:
+    """The table of what all logs are read as is the one that its program writes."""
+    assert PAGE.read_text() == page()
+
+
+def test_orbit_prints_each_message_twice() -> None:
+    """Orbit prints to its log and to stdout; both in one file make one series."""
+    log = (COMPOSED["orbit-healthy"] / "output.log").read_text()
+    plain = re.sub(r"(?m)^I1120 .*controller.py:53\] ", "", log)
+    progress = read((log + plain).encode())
+    assert [one.step for one in progress.points] == list(range(10, 401, 10))
+    assert count_saves(progress) == 4

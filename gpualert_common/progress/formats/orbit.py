@@ -49,7 +49,6 @@ class OrbitParser(FormatParser):
         self._held: Point | None = None
         self._values: tuple[tuple[bytes, float], ...] = ()
         self._is_logged: bool | None = None
-        self._saved: bytes | None = None
 
     def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
         """Yield the items on *line*; a step follows once its output is complete."""
@@ -75,8 +74,7 @@ class OrbitParser(FormatParser):
         elif found := _PLAN.search(text):
             yield FrameworkName()
             yield TrainingLength(total_steps=parse_count(found[2]))
-        elif (found := _SAVED.search(text)) and found[1] != self._saved:
-            self._saved = found[1]
+        elif found := _SAVED.search(text):
             yield line.make_checkpoint(CheckpointAction.SAVED, int(found[2]), found[1])
         elif found := _RESTORED.search(text):
             yield line.make_checkpoint(CheckpointAction.LOADED, int(found[2]), found[1])

@@ -47,7 +47,7 @@ _ANY_FILE = re.compile(r"(?i).*\.(?:pth?|safetensors|h5|npz|pkl)")
 _FOR_CHECKPOINTS = re.compile(r"(?i)(?:.*[-_])?(?:checkpoints?|ckpts?|snapshots?|weights)")
 _NUMBERS = tuple(
     re.compile(rf"(?i){words}[-_=]*(\d{{1,12}})")
-    for words in ("(?:step|iter)[a-z]*", "(?:epoch|ckpt|checkpoint)", ".*?(?<![0-9])")
+    for words in ("(?:step|iter)[a-z]*", "(?:epoch|ckpt|checkpoint)", ".*(?<![0-9])")
 )
 """Numbers in a name, the best kind first."""
 
@@ -159,7 +159,7 @@ def _is_checkpoint(folder: str, name: str) -> bool:
 
 
 def _find_number(name: str) -> int | None:
-    """Return the step in a name, else the epoch, else its first number."""
+    """Return the step in a name, else the epoch, else its last number."""
     stem = name.rpartition(".")[0] or name
     found = (pattern.search(stem) for pattern in _NUMBERS)
     return next((int(one[1]) for one in found if one), None)

@@ -1,4 +1,4 @@
-"""Whether a series of losses fell beyond its own noise: a test for trend, and one for its start.
+"""Tests for a fall of the loss beyond its own noise: one for a trend, and one for its start.
 
 **Trend.**  The one-sided test of Mann and Kendall, on the medians of blocks.  A block is so long
 that neighbouring medians hardly depend on each other: some correlation times of the noise, which is
