@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 _OURS = "ours; calibrated on the scenarios in tests/scenarios"
+_BY_REASON = "ours; by its reason, not calibrated"
 
 
 class Threshold(float):
@@ -211,7 +212,7 @@ LEAST_POINTS = Threshold(20.0, "logged losses", "quartiles of fewer are single n
 TREND_CHANCE = Threshold(
     0.002,
     "probability of a trend by chance",
-    "with the start of the series, 1 % of flat series with noise pass",
+    "together with the test of the start, less than 1 % of flat series pass",
     "Mann-Kendall test; measured by tests/diagnose/test_trend.py",
 )
 BLOCK_CORRELATIONS = Threshold(
@@ -230,16 +231,25 @@ START_SPREADS = Threshold(
     "ours; measured by tests/diagnose/test_trend.py",
 )
 CHANCE_DISTANCE = Threshold(
-    0.01, "of ln C", "a model that learned the frequencies of its classes is further away"
+    0.01,
+    "of ln C",
+    "a model that learned the frequencies of its classes is further away",
+    _BY_REASON,
 )
 CHANCE_ACCURACY = Threshold(
-    0.2, "of 1/C", "the accuracy of guessing on some hundred samples varies by less"
+    0.2, "of 1/C", "the accuracy of guessing on some hundred samples varies by less", _BY_REASON
 )
 CHANCE_POINTS = Threshold(
-    5.0, "losses with an accuracy", "two numbers that agree on guessing, in each of five epochs"
+    5.0,
+    "losses with an accuracy",
+    "two numbers that agree on guessing, in each of five epochs",
+    _BY_REASON,
 )
 CHANCE_STEPS = Threshold(
-    100.0, "steps", "a test, or a warm-up, of fewer steps may not leave the chance level"
+    100.0,
+    "steps",
+    "a test, or a warm-up, of fewer steps may not leave the chance level",
+    _BY_REASON,
 )
 STEPS_OF_MEANT = Threshold(
     0.1,
@@ -270,7 +280,7 @@ GOES_ON_LOSS_JUMP = Threshold(
 # -- health ----------------------------------------------------------------------------------------
 
 UNVERIFIED_CONFIDENCE = Threshold(
-    0.88, "confidence", "only the exit status speaks for success", "calibrated on the corpus"
+    0.88, "confidence", "only the exit status speaks for success", "ours; below 0.9"
 )
 UNVERIFIED_FROM_S = Threshold(
     300.0,

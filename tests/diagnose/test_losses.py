@@ -85,7 +85,7 @@ def test_unknown_end_of_flat_losses() -> None:
         ("only at the beginning", log_of(lambda part: LEVEL - 1.5 * part, "num_classes: 10")),
         ("a slow start", log_of(lambda part: LEVEL - max(0.0, part - 0.5), "num_classes: 10")),
         ("another number", log_of(at_chance, "num_classes: 7")),
-        ("another accuracy", log_of(at_chance, "", " acc 0.41")),
+        ("another accuracy", log_of(at_chance, "num_classes: 10", " acc 0.41")),
         ("a short run", log_of(at_chance, "num_classes: 10", count=60)),
         ("few losses", log_of(at_chance, "num_classes: 10", count=15)),
         ("slow learning", log_of(lambda part: LEVEL - 0.02 * part, "num_classes: 10")),

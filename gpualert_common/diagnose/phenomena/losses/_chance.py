@@ -3,8 +3,9 @@
 A model that gives each of C classes the same probability has a loss of ln C.  Losses stay there if
 the medians of all parts after the first quarter are within a hundredth of ln C, and do not fall.
 C is known from a number of classes, or the size of a vocabulary, in the log; or from an accuracy of
-1/C next to a loss of ln C.  Without such a sign a loss near ln C of a usual C may be a coincidence:
-then the level is not sure, and only keeps a run from being called healthy.
+1/C next to a loss of ln C; another accuracy speaks against it.  Without such a sign a loss near
+ln C of a usual C may be a coincidence: then the level is not sure, and only keeps a run from being
+called healthy.
 
 A run of few steps, and one whose learning rate still rises at its end, stays there for other
 reasons.
@@ -29,16 +30,14 @@ _LEAST_ACCURACIES = 3
 
 
 class ChanceLevel(Struct, frozen=True):
-    """The level of guessing among ``count`` classes, and the sign that there are so many."""
+    """The level of guessing among ``count`` classes, and the sign that there are so many.
+
+    ``claim`` is None if the number of classes is not known.
+    """
 
     count: int
     sign: str
     claim: Claim | None = None
-
-    @property
-    def is_sure(self) -> bool:
-        """True if the number of classes is known."""
-        return self.claim is not None
 
     def __str__(self) -> str:
         """Return the level in words."""
@@ -58,7 +57,12 @@ def find_chance_level(points: Sequence[Point], progress: Progress) -> ChanceLeve
         return None
     each = max(1, len(losses) // _PARTS)
     levels = [median(losses[at : at + each]) for at in range(0, len(losses) - each + 1, each)]
-    fitting = [one for one in progress.outputs if _are_at(levels, one.count)]
+    fitting = [
+        one
+        for one in progress.outputs
+        if _are_at(levels, one.count)
+        and (not has_accuracy or _is_share(median(accuracies), one.count))
+    ]
     if fitting:
         stated = min(fitting, key=lambda one: abs(math.log(one.count) - median(losses)))
         where = LogLocation(stated.file, stated.line, stated.offset)
