@@ -215,6 +215,9 @@ TREND_CHANCE = Threshold(
     "together with the test of the start, less than 1 % of flat series pass",
     "Mann-Kendall test; measured by tests/diagnose/test_trend.py",
 )
+LEAST_FALL = Threshold(
+    0.001, "of the first third", "a drift of less is no learning, however certain", _BY_REASON
+)
 BLOCK_CORRELATIONS = Threshold(
     2.0,
     "correlation times of the noise",

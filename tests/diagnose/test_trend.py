@@ -15,7 +15,7 @@ import pytest
 from gpualert_common.diagnose.phenomena.losses._trend import describe_fall, fit_falling
 
 Make = Callable[[Random], list[float]]
-LEVEL, NOISE = 2.3026, 0.002
+LEVEL, NOISE = 2.3026, 0.02
 
 
 def noise(chance: Random, count: int, kept: float = 0.0) -> list[float]:
@@ -35,7 +35,7 @@ def flat(count: int, kept: float = 0.0) -> Make:
 
 def warmed(count: int, kept: float = 0.0) -> Make:
     """Return a maker of flat series with one higher loss in front."""
-    return lambda chance: [2.45, *flat(count - 1, kept)(chance)]
+    return lambda chance: [4.5, *flat(count - 1, kept)(chance)]
 
 
 def averaged(chance: Random, count: int = 300, over: int = 20) -> list[float]:
@@ -45,8 +45,8 @@ def averaged(chance: Random, count: int = 300, over: int = 20) -> list[float]:
 
 
 def rounded(chance: Random) -> list[float]:
-    """Return a flat series with the three digits of a short format."""
-    return [round(loss, 3) for loss in flat(200)(chance)]
+    """Return a flat series with the few digits of a short format."""
+    return [round(loss, 2) for loss in flat(200)(chance)]
 
 
 def spiked(chance: Random) -> list[float]:
@@ -135,3 +135,8 @@ def test_the_test_is_stated() -> None:
 def test_best_falling_curve() -> None:
     """Neighbours that rise share their mean."""
     assert fit_falling([3, 1, 2, 0]) == [3, 1.5, 1.5, 0]
+
+
+def test_certain_drift_of_nothing() -> None:
+    """A drift of less than a thousandth is certain over many steps, and does not count."""
+    assert describe_fall([2.303 - n * 1e-6 for n in range(300)]) is None

@@ -3,7 +3,8 @@
 **Trend.**  The one-sided test of Mann and Kendall, on the medians of blocks.  A block is so long
 that neighbouring medians hardly depend on each other: some correlation times of the noise, which is
 the series without its best falling curve (isotonic regression).  The probability of so many falling
-pairs by chance is exact, so it also holds for few blocks.
+pairs by chance is exact, so it also holds for few blocks.  A fall of less than a thousandth does
+not count: over many steps, any drift is beyond the noise.
 
 **Start.**  A loss that fell at once and stays there has no trend.  It fell if its first losses are
 all above each later one, by more than the spread of the second half allows.  A single first loss,
@@ -32,12 +33,19 @@ def describe_fall(losses: Sequence[float]) -> str | None:
         return None
     blocks = _split_blocks(losses)
     chance = _chance_of_trend(blocks)
-    if chance <= thresholds.TREND_CHANCE:
+    if chance <= thresholds.TREND_CHANCE and _is_worth(blocks):
         return f"Mann-Kendall test on the medians of {len(blocks)} parts: p = {chance:.1g}"
     spreads = _measure_start(losses)
     if spreads >= thresholds.START_SPREADS:
         return f"the first losses are {spreads:.2g} spreads of the second half above it"
     return None
+
+
+def _is_worth(levels: Sequence[float]) -> bool:
+    """Return whether the last third of the levels is lower than the first by enough to count."""
+    third = max(1, len(levels) // 3)
+    began, ended = median(levels[:third]), median(levels[-third:])
+    return began - ended >= thresholds.LEAST_FALL * abs(began)
 
 
 def _split_blocks(losses: Sequence[float]) -> list[float]:
