@@ -82,7 +82,7 @@ class RunEvidence:
         started_at = self._launch_record.created_at
         pid = self.record.leader_pid if ending is None else ending.pid
         if ending is not None:
-            self._sample_once(ending, pid, started_at)
+            self._sample_once(ending, pid, started_at, progress)
         ended_at = (None if ending is None else ending.ended_at) or time.time()
         recalled = None
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
@@ -101,13 +101,18 @@ class RunEvidence:
             earlier=() if recalled is None else recalled.runs,
         )
 
-    def _sample_once(self, ending: Ending, pid: int | None, started_at: float) -> None:
+    def _sample_once(
+        self, ending: Ending, pid: int | None, started_at: float, progress: Progress | None
+    ) -> None:
         """Sample once the sources that still have evidence of a run without samples."""
         if self.telemetry.sources or not self._launch_record.observe:
             return
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
-        left = "checkpoints" if ending.code == 0 else "kernel_log"
-        self.telemetry.add(*sample_once(left, subject))
+        left = ["checkpoints"] if ending.code == 0 else ["kernel_log"]
+        if ending.code == 0 and progress is not None and progress.counts.last_step:
+            left.append("checkpoint_files")
+        for source in left:
+            self.telemetry.add(*sample_once(source, subject))
 
     def _measure_steps(
         self, ended_at: float, progress: Progress | None

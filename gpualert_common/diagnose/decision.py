@@ -163,7 +163,8 @@ def _with_findings(
     for one in confirming:
         details |= {name: value for name, value in one.details.items() if name not in details}
         details |= one.corrections
-    confidence = min((resolution.confidence, *(one.confidence for one in doubting)))
+    limits = [one.confidence for one in doubting] + [one.most_confidence for one in confirming]
+    confidence = min([resolution.confidence, *limits])
     return replace(resolution, details=details, confidence=confidence)
 
 

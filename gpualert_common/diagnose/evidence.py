@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
 from gpualert_common.model import Claim, Disposition, ExitFacts
@@ -61,6 +62,12 @@ class Evidence(Struct, frozen=True, dict=True):
         """True when exit status and log report success."""
         is_success = self.resolution.disposition is Disposition.COMPLETED
         return is_success and self.resolution.cause == "none"
+
+    @property
+    def may_be_completed(self) -> bool:
+        """True when nothing reports a failure: the run succeeded, or its end is not known."""
+        is_open = self.resolution.disposition is Disposition.UNKNOWN
+        return self.is_completed or (is_open and self.resolution.cause in NO_CAUSES)
 
     @property
     def is_running(self) -> bool:

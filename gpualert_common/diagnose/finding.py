@@ -30,7 +30,7 @@ class Finding(Struct, frozen=True):
 
     ``because`` is a sentence without its full stop.  ``over`` are the causes from log and
     status that this one replaces.  ``kind`` names a warning.  ``details`` add to those of the log;
-    ``corrections`` replace them.
+    ``corrections`` replace them.  ``most_confidence`` limits that of a cause that it confirms.
     """
 
     family: str
@@ -44,3 +44,4 @@ class Finding(Struct, frozen=True):
     details: Mapping[str, Scalar] = field(default_factory=dict)
     corrections: Mapping[str, Scalar] = field(default_factory=dict)
     cannot_decide: tuple[str, ...] = ()
+    most_confidence: float = 1.0

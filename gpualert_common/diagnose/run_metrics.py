@@ -121,14 +121,16 @@ def _training_metrics(progress: Progress, stepping: tuple[int, float] | None) ->
 def count_saves(progress: Progress) -> int:
     """Return the number of checkpoints that a training saved.
 
-    If not all of these events are stored, it follows from the usual number of steps between two.
+    Several lines about one step are one checkpoint.  If not all of these events are stored, it
+    follows from the usual number of steps between two.
     """
     saves = [one for one in progress.checkpoints if one.action is CheckpointAction.SAVED]
     at = [one.step for one in saves if one.step is not None]
+    count = len(set(at)) or len(saves)
     gaps = [after - before for before, after in pairwise(at) if after > before]
     if len(saves) < _MANY or not gaps:
-        return len(saves)
-    return max(len(saves), round((at[-1] - at[0]) / median(gaps)))
+        return count
+    return max(count, round((at[-1] - at[0]) / median(gaps)))
 
 
 def _step_time_s(progress: Progress, stepping: tuple[int, float] | None) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 _OURS = "ours; calibrated on the scenarios in tests/scenarios"
+_BY_REASON = "ours; by its reason, not calibrated"
 
 
 class Threshold(float):
@@ -208,6 +209,51 @@ FLAT_RANGE = Threshold(
     0.01, "of the first loss", "the noise of mini-batches is larger while a model learns"
 )
 LEAST_POINTS = Threshold(20.0, "logged losses", "quartiles of fewer are single numbers")
+TREND_CHANCE = Threshold(
+    0.002,
+    "probability of a trend by chance",
+    "together with the test of the start, less than 1 % of flat series pass",
+    "Mann-Kendall test; measured by tests/diagnose/test_trend.py",
+)
+LEAST_FALL = Threshold(
+    0.001, "of the first third", "a drift of less is no learning, however certain", _BY_REASON
+)
+BLOCK_CORRELATIONS = Threshold(
+    2.0,
+    "correlation times of the noise",
+    "medians of longer blocks are almost independent",
+    "ours; measured by tests/diagnose/test_trend.py",
+)
+MOST_CORRELATION = Threshold(
+    0.97, "correlation of neighbours", "beyond it no series is long enough to know the noise"
+)
+START_SPREADS = Threshold(
+    6.0,
+    "spreads of the second half",
+    "noise that depends on its neighbours stays below, also for the first three together",
+    "ours; measured by tests/diagnose/test_trend.py",
+)
+CHANCE_DISTANCE = Threshold(
+    0.01,
+    "of ln C",
+    "a model that learned the frequencies of its classes is further away",
+    _BY_REASON,
+)
+CHANCE_ACCURACY = Threshold(
+    0.2, "of 1/C", "the accuracy of guessing on some hundred samples varies by less", _BY_REASON
+)
+CHANCE_POINTS = Threshold(
+    5.0,
+    "losses with an accuracy",
+    "two numbers that agree on guessing, in each of five epochs",
+    _BY_REASON,
+)
+CHANCE_STEPS = Threshold(
+    100.0,
+    "steps",
+    "a test, or a warm-up, of fewer steps may not leave the chance level",
+    _BY_REASON,
+)
 STEPS_OF_MEANT = Threshold(
     0.1,
     "of the planned steps",
@@ -236,6 +282,9 @@ GOES_ON_LOSS_JUMP = Threshold(
 
 # -- health ----------------------------------------------------------------------------------------
 
+UNVERIFIED_CONFIDENCE = Threshold(
+    0.88, "confidence", "only the exit status speaks for success", "ours; below 0.9"
+)
 UNVERIFIED_FROM_S = Threshold(
     300.0,
     "s",

@@ -41,6 +41,7 @@ def merge_progress(progresses: Sequence[Progress]) -> Progress:
         markers=tuple(event for one in progresses for event in one.markers),
         jump=main.jump or next((one.jump for one in others if one.jump), None),
         endings=tuple(event for one in progresses for event in one.endings),
+        outputs=tuple(event for one in progresses for event in one.outputs),
         counts=_merge_counts([main, *others]),
         read_bytes=sum(one.read_bytes for one in progresses),
         unread_bytes=sum(one.unread_bytes for one in progresses),

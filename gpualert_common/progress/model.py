@@ -24,8 +24,9 @@ class Point(Struct, frozen=True):
 
     ``step`` counts what the program calls steps, usually optimizer steps, from the start of the
     training over all epochs.  ``at`` is in seconds since 1970: the timestamp on the line (UTC
-    unless it names a zone), or the arrival time from :func:`add_times`.  ``segment`` is an index
-    into the segments of the progress.
+    unless it names a zone), or the arrival time from :func:`add_times`.  ``accuracy`` is a share,
+    or the number as it is printed, which may be a percentage.  ``segment`` is an index into the
+    segments of the progress.
     """
 
     file: str
@@ -41,6 +42,8 @@ class Point(Struct, frozen=True):
     step_s: float | None = None
     throughput: float | None = None
     throughput_unit: str | None = None
+    accuracy: float | None = None
+    reward: float | None = None
     at: float | None = None
     segment: int = 0
 
@@ -110,6 +113,16 @@ class StepJump(Struct, frozen=True):
     def is_skip(self) -> bool:
         """True when the first move is too wide for the speed of the training."""
         return self.then is not None and self.after - self.before >= max(5, 3 * self.then)
+
+
+class OutputCount(Struct, frozen=True):
+    """A line with the number of values that the model chooses from: classes, or a vocabulary."""
+
+    count: int
+    text: str
+    file: str
+    line: int
+    offset: int
 
 
 class TrainingEndKind(StrEnum):
@@ -233,6 +246,7 @@ class Progress(Struct, frozen=True):
     markers: tuple[Marker, ...] = ()
     jump: StepJump | None = None
     endings: tuple[TrainingEnd, ...] = ()
+    outputs: tuple[OutputCount, ...] = ()
     counts: Counts = field(default_factory=Counts)
     read_bytes: int = 0
     unread_bytes: int = 0

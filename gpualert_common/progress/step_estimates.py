@@ -37,7 +37,7 @@ def add_estimated_steps(progress: Progress, tick: Point | None) -> Progress:
 
     def add_steps(points: Iterable[Point]) -> tuple[Point, ...]:
         return tuple(
-            replace(point, step=_estimate_step(point.epoch, pace), total_steps=total)
+            replace(point, step=_estimate_step(point.epoch, pace, total), total_steps=total)
             if point.step is None
             else point
             for point in points
@@ -46,9 +46,9 @@ def add_estimated_steps(progress: Progress, tick: Point | None) -> Progress:
     segments = tuple(
         replace(
             one,
-            first_step=_estimate_missing(one.first_step, one.first_epoch, pace),
-            second_step=_estimate_missing(one.second_step, one.second_epoch, pace),
-            last_step=_estimate_missing(one.last_step, one.last_epoch, pace),
+            first_step=_estimate_missing(one.first_step, one.first_epoch, pace, total),
+            second_step=_estimate_missing(one.second_step, one.second_epoch, pace, total),
+            last_step=_estimate_missing(one.last_step, one.last_epoch, pace, total),
         )
         for one in progress.segments
     )
@@ -90,9 +90,13 @@ def _count_summary_steps(progress: Progress) -> int | None:
     return None
 
 
-def _estimate_missing(step: int | None, epoch: float | None, pace: float) -> int | None:
-    return step if step is not None else _estimate_step(epoch, pace)
+def _estimate_missing(
+    step: int | None, epoch: float | None, pace: float, total: int | None
+) -> int | None:
+    return step if step is not None else _estimate_step(epoch, pace, total)
 
 
-def _estimate_step(epoch: float | None, pace: float) -> int | None:
-    return None if epoch is None else to_count(epoch * pace + 0.5)
+def _estimate_step(epoch: float | None, pace: float, total: int | None) -> int | None:
+    """Return the step at an epoch, which is rounded: at most the *total* of the bar."""
+    step = None if epoch is None else to_count(epoch * pace + 0.5)
+    return step if step is None or total is None else min(step, total)

@@ -16,7 +16,7 @@ from gpualert_common.progress.formats._interface import (
     TrainingLength,
     load_parsers,
 )
-from gpualert_common.progress.model import Checkpoint, Marker, Point, TrainingEnd
+from gpualert_common.progress.model import Checkpoint, Marker, OutputCount, Point, TrainingEnd
 from gpualert_common.progress.track import Track
 from gpualert_common.regex import RegexSet, compile_bytes
 from gpualert_common.structs import replace
@@ -37,6 +37,8 @@ _CONTESTED = compile_bytes(
 _MOST_EVENTS = 256
 """Limit of checkpoints, markers or endings for a stream; the first and the latest are kept."""
 
+
+_MOST_OUTPUTS = 16
 
 Event = TypeVar("Event", bound=Checkpoint | Marker | TrainingEnd)
 
@@ -80,6 +82,7 @@ class Stream:
         self.checkpoints: tuple[Checkpoint, ...] = ()
         self.markers: tuple[Marker, ...] = ()
         self.endings: tuple[TrainingEnd, ...] = ()
+        self.outputs: tuple[OutputCount, ...] = ()
         self.faults: tuple[str, ...] = ()
         self._is_certain = False
 
@@ -105,7 +108,7 @@ class Stream:
             if name not in self._parsers:
                 self._parsers[name] = load_parsers()[name]()
             for item in self._parse(name, line):
-                has_items = True
+                has_items = has_items or not isinstance(item, OutputCount)
                 self._add(name, item)
                 if not self.by_reward and isinstance(item, Point | ShapedPoint):
                     self.by_reward = _CONTESTED.search(line.raw) is not None
@@ -179,6 +182,9 @@ class Stream:
                     self.checkpoints = _append_event(self.checkpoints, item)
             case Marker():
                 self.markers = _append_event(self.markers, item)
+            case OutputCount():
+                if all(item.count != one.count for one in self.outputs[:_MOST_OUTPUTS]):
+                    self.outputs = (*self.outputs, item)[:_MOST_OUTPUTS]
             case TrainingEnd():
                 self.endings = _append_event(self.endings, item)
             case FrameworkName():

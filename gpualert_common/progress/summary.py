@@ -50,6 +50,7 @@ def summarize_log(file: str, streams: Sequence[Stream], size: int, unread: int) 
         checkpoints=_take_first(stream.checkpoints for stream in by_rank),
         markers=_take_first(stream.markers for stream in by_rank),
         endings=_take_first(stream.endings for stream in by_rank),
+        outputs=next((stream.outputs for stream in by_rank if stream.outputs), ()),
         notes=tuple(fault for stream in streams for fault in stream.faults),
         read_bytes=size - unread,
         unread_bytes=unread,
@@ -110,7 +111,10 @@ def _summarize_stream(progress: Progress, stream: Stream) -> Progress:
     )
     ticks = track.ticks.points()
     progress = add_estimated_steps(progress, ticks[-1] if ticks else None)
-    return replace(progress, counts=_count_points(progress, track, _merge_lengths(stream)))
+    counts = _count_points(progress, track, _merge_lengths(stream))
+    if counts.last_step is None:
+        counts = _add_steps_of_others(counts, stream, reader)
+    return replace(progress, counts=counts)
 
 
 def _name_framework(reader: str | None, named: dict[str, str | None]) -> tuple[str, str | None]:
@@ -221,6 +225,21 @@ def _count_points(progress: Progress, track: Track, span: TrainingLength) -> Cou
         total_epochs=span.total_epochs,
         non_finite=track.points.non_finite,
     )
+
+
+def _add_steps_of_others(counts: Counts, stream: Stream, reader: str | None) -> Counts:
+    """Return *counts* with the steps of lines without a loss, where the losses are by epoch only.
+
+    A counter that starts over counts the steps of one epoch, so it is left out.
+    """
+    others = [track for (name, _), track in stream.tracks.items() if name == reader]
+    counters = [one for one in others if one.unit == "step" and one.pace == one.ticks.count > 1]
+    best = max(counters, key=lambda one: one.ticks.count, default=None)
+    if best is None or counts.points > best.ticks.count:
+        return counts
+    steps = [one.step for one in best.ticks.points() if one.step is not None]
+    total = counts.total_steps or best.total_steps
+    return replace(counts, first_step=steps[0], last_step=max(steps), total_steps=total)
 
 
 def _take_first(by_rank: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:

@@ -41,8 +41,9 @@ class _OpenSegment(Struct):
 class Track:
     """The points of one stream from one parser, or from one shape of line.
 
-    A step that repeats at once is the same step from another rank or another line.  A step further
-    back begins a new segment: a restart, or the next trial.
+    A step that repeats at once is the same step from another rank or another line.  An epoch that
+    is drawn again behind a carriage return has its last values; a bar may already show those of
+    the next step.  A step further back begins a new segment: a restart, or the next trial.
     """
 
     def __init__(
@@ -130,7 +131,10 @@ class Track:
         ):
             self._advance(course, point, position)
         elif position == course.latest:
-            course.held = complete_point(course.held, point)
+            held = course.held
+            is_same_line = (point.file, point.line) == (held.file, held.line)
+            is_redrawn = is_same_line and point.step is None
+            course.held = complete_point(point, held) if is_redrawn else complete_point(held, point)
         elif position != course.former:
             self.points.add(self._assign_segment(course.held))
             self._end_segment(course)

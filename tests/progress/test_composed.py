@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from gpualert_common.diagnose.run_metrics import count_saves
 from gpualert_common.progress import Progress, Start, TrainingEndKind, determine_start
 from tests.progress.composed.compose import INTERVAL, RESUMED_AT, TOTAL, VARIANTS, compose
-from tests.progress.reading import folders, read_folder, saved_steps, summarize
+from tests.progress.confusion import PAGE, page
+from tests.progress.reading import folders, read, read_folder, saved_steps, summarize
 
 COMPOSED = {folder.name: folder for folder in folders("composed")}
 FRAMEWORKS = {
@@ -20,6 +23,7 @@ FRAMEWORKS = {
     "megatron": ("megatron", None),
     "nemo": ("nemo", None),
     "nemo1": ("nemo", None),
+    "orbit": ("tensorflow", "orbit"),
     "tf-estimator": ("tensorflow", None),
     "torchtitan": ("torchtitan", None),
     "unsloth": ("transformers", "unsloth"),
@@ -69,7 +73,9 @@ def test_nan(framework: str) -> None:
     assert has_nan or TrainingEndKind.DIVERGED in [one.kind for one in progress.endings]
 
 
-@pytest.mark.parametrize("framework", ["megatron", "nemo", "torchtitan", "deepspeed-scaling"])
+@pytest.mark.parametrize(
+    "framework", ["megatron", "nemo", "torchtitan", "deepspeed-scaling", "orbit"]
+)
 def test_markers_of_a_fresh_start(framework: str) -> None:
     """A framework's message that there is nothing to resume is a marker of a fresh start."""
     says = {marker.says for marker in of(f"{framework}-scratch").markers}
@@ -77,7 +83,8 @@ def test_markers_of_a_fresh_start(framework: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "framework", ["megatron", "nemo", "torchtitan", "tf-estimator", "axolotl", "llama-factory"]
+    "framework",
+    ["megatron", "nemo", "torchtitan", "tf-estimator", "axolotl", "llama-factory", "orbit"],
 )
 def test_markers_of_a_resumed_run(framework: str) -> None:
     """A framework's message that it resumes is a marker of a resumed run."""
@@ -85,7 +92,9 @@ def test_markers_of_a_resumed_run(framework: str) -> None:
     assert says == {Start.RESUMED}
 
 
-@pytest.mark.parametrize("framework", ["megatron", "torchtitan", "nemo", "deepspeed-scaling"])
+@pytest.mark.parametrize(
+    "framework", ["megatron", "torchtitan", "nemo", "deepspeed-scaling", "orbit"]
+)
 def test_checkpoints(framework: str) -> None:
     """Each save is one checkpoint with its step."""
     assert saved_steps(of(f"{framework}-healthy")) == [100, 200, 300, 400]
@@ -120,7 +129,7 @@ def test_times_of_the_lines() -> None:
 
 def test_evaluations() -> None:
     """Validation lines are separate from the training."""
-    for framework in ("megatron", "torchtitan", "tf-estimator"):
+    for framework in ("megatron", "torchtitan", "tf-estimator", "orbit"):
         assert [point.step for point in of(f"{framework}-healthy").evals] == [100, 200, 300, 400]
 
 
@@ -133,3 +142,17 @@ def test_a_banner_has_the_steps() -> None:
 def test_resumed_by_its_epochs() -> None:
     """A Keras training that begins in epoch 5 was resumed, by its header and its steps."""
     assert len(determine_start(of("keras2-resumed")).because) == 2
+
+
+def test_confusion_table_is_current() -> None:
+    """The table of what all logs are read as is the one that its program writes."""
+    assert PAGE.read_text() == page()
+
+
+def test_orbit_prints_each_message_twice() -> None:
+    """Orbit prints to its log and to stdout; both in one file make one series."""
+    log = (COMPOSED["orbit-healthy"] / "output.log").read_text()
+    plain = re.sub(r"(?m)^I1120 .*controller.py:53\] ", "", log)
+    progress = read((log + plain).encode())
+    assert [one.step for one in progress.points] == list(range(10, 401, 10))
+    assert count_saves(progress) == 4

@@ -308,3 +308,78 @@ def test_the_end_of_torchtitan() -> None:
     log = "".join(f"{lead}{line}\n" for line in [*lines, "Training completed"])
     (ending,) = read(log.encode()).endings
     assert ending.kind is TrainingEndKind.FINISHED
+
+
+def test_an_epoch_that_is_drawn_again() -> None:
+    """An epoch that is drawn again behind a carriage return counts once, by its last value."""
+    drawn = "".join(
+        "".join(f"\rEpoch {epoch}/3: loss {epoch - part / 10:.2f}" for part in range(5)) + "\n"
+        for epoch in (1, 2, 3)
+    )
+    progress = read(drawn.encode())
+    assert [(one.epoch, one.loss) for one in progress.points] == [(1, 0.6), (2, 1.6), (3, 2.6)]
+
+
+def test_steps_without_a_loss() -> None:
+    """Iterations without a loss count as steps where the losses are those of epochs."""
+    lines = []
+    for epoch in range(1, 4):
+        lines += [f"iter {step}/300 time 0.2 data 0.01" for step in _of_epoch(epoch)]
+        lines.append(f"epoch {epoch} loss {3 - epoch / 2}")
+    counts = read("\n".join(lines).encode()).counts
+    assert (counts.first_step, counts.last_step, counts.total_steps) == (1, 300, 300)
+    assert (counts.points, counts.last_epoch) == (3, 3)
+
+
+def _of_epoch(epoch: int) -> range:
+    return range(100 * epoch - 99, 100 * epoch + 1)
+
+
+def test_last_step_is_the_end_of_the_bar() -> None:
+    """A step that is estimated from a rounded epoch is not beyond the end of the bar."""
+    lines = []
+    for step in range(20, 101, 20):
+        lines.append(f"{{'loss': 0.5, 'learning_rate': 0.1, 'epoch': {step / 33.6:.2f}}}")
+        if step < 100:
+            lines.append(f" {step}%|###  | {step}/100 [00:{step}<00:50,  2.1it/s]")
+    lines.append("{'loss': 0.4, 'learning_rate': 0.1, 'epoch': 3.02}")
+    lines.append("{'train_runtime': 31.2, 'train_samples_per_second': 9.1, 'epoch': 3.02}")
+    progress = read(("\n".join(lines) + "\n").encode())
+    assert progress.counts.last_step == 100
+    assert max(one.step or 0 for one in progress.points) == 100
+
+
+@pytest.mark.parametrize(
+    ("line", "accuracy"),
+    [
+        ("step 5 loss 0.3 acc 0.25", 0.25),
+        ("step 5 loss 0.3 accuracy: 25%", 0.25),
+        ("step 5 loss 0.3 Acc@1 25.0", 25.0),
+        ("step 5 loss 0.3 accuracy: 250/1000", 0.25),
+    ],
+)
+def test_accuracy(line: str, accuracy: float) -> None:
+    """An accuracy is a share, or the number as it is printed."""
+    (point,) = read(f"{line}\n".encode()).points
+    assert point.accuracy == accuracy
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [
+        ("num_classes: 10", [10]),
+        ("Namespace(lr=0.1, num_labels=3, seed=1)", [3]),
+        ('  "vocab_size": 32000,', [32000]),
+        ("found vocab_size = 65 (inside data/meta.pkl)", [65]),
+        ("  padded_vocab_size ............... 50304", [50304]),
+        ("> padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)", [50257, 50304]),
+        ("Found 3670 files belonging to 5 classes.", [5]),
+        ("num_classes: 0.5", []),
+        ("3 classes are left", []),
+    ],
+)
+def test_numbers_of_classes(line: str, counts: list[int]) -> None:
+    """The numbers of classes and words that a log states are kept, with their lines."""
+    outputs = read(f"{line}\n".encode()).outputs
+    assert [one.count for one in outputs] == counts
+    assert all(one.text == line.strip() for one in outputs)

@@ -106,6 +106,35 @@ def no_learning_rate(chance: Random) -> Scene:
     return Scene(log=log)
 
 
+@scenario("E1", "not_learning")
+def guesses(chance: Random) -> Scene:
+    """The loss stays where guessing among the printed number of classes puts it."""
+    classes, last = chance.choice((2, 10, 100, 1000)), chance.choice((200, 1000))
+    level = math.log(classes)
+    log = plain(lambda _part: level + chance.gauss(0, level / 500), range(1, last + 1, 5), last)
+    return Scene(log=f"num_classes: {classes}\n{log}", cards=_cards(chance))
+
+
+@near_miss("G1", "none")
+def flat_near_a_usual_level(chance: Random) -> Scene:
+    """The same loss without a number of classes is unverifiable, and no failure."""
+    level, last = math.log(chance.choice((2, 10, 1000))), chance.choice((200, 1000))
+    log = plain(lambda _part: level + chance.gauss(0, level / 500), range(1, last + 1, 5), last)
+    return Scene(log=log, cards=_cards(chance))
+
+
+@near_miss("E1", "none")
+def guesses_at_first(chance: Random) -> Scene:
+    """The loss stays there for a while, and falls."""
+    last = chance.choice((200, 1000))
+    until = chance.uniform(0.1, 0.6)
+
+    def loss(part: float) -> float:
+        return math.log(10) - 1.5 * max(0.0, part - until) + chance.gauss(0, 0.01)
+
+    return Scene(log="num_classes: 10\n" + plain(loss, range(1, last + 1, 5), last))
+
+
 @scenario("E1", "nan_loss")
 def nan_to_the_end(chance: Random) -> Scene:
     """A loss that is NaN from some step on."""

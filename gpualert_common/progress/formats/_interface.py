@@ -20,6 +20,7 @@ from gpualert_common.progress.model import (
     Checkpoint,
     CheckpointAction,
     Marker,
+    OutputCount,
     Point,
     Start,
     TrainingEnd,
@@ -71,6 +72,10 @@ class ProgressLine(Struct, frozen=True):
         """Return a marker for this line."""
         return Marker(says, self.excerpt, self.file, *self.place, step=step)
 
+    def make_output_count(self, count: int) -> OutputCount:
+        """Return the number of classes, or of words, on this line."""
+        return OutputCount(count, self.excerpt, self.file, *self.place)
+
     def make_ending(
         self, kind: TrainingEndKind, values: dict[str, float] | None = None
     ) -> TrainingEnd:
@@ -119,7 +124,15 @@ class TrainingLength(NamedTuple):
 
 
 ParsedItem = (
-    Point | ShapedPoint | Checkpoint | Marker | TrainingEnd | FrameworkName | Tally | TrainingLength
+    Point
+    | ShapedPoint
+    | Checkpoint
+    | Marker
+    | OutputCount
+    | TrainingEnd
+    | FrameworkName
+    | Tally
+    | TrainingLength
 )
 
 

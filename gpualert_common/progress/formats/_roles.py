@@ -16,6 +16,8 @@ class NumberRole(IntEnum):
     NONE = auto()
     RATE = auto()
     NORM = auto()
+    ACCURACY = auto()
+    REWARD = auto()
     TIME = auto()
     SPEED = auto()
     EPOCH = auto()
@@ -38,6 +40,11 @@ _BY_LAST_WORD = {
     **dict.fromkeys(
         b"grad_norm gnorm gn grad gradnorm g_norm gradient_norm grad/norm".split(), NumberRole.NORM
     ),
+    **dict.fromkeys(
+        b"acc accuracy acc1 acc@1 top1 train_acc train_accuracy accuracy_top1".split(),
+        NumberRole.ACCURACY,
+    ),
+    **dict.fromkeys(b"reward rewards mean_reward reward_mean".split(), NumberRole.REWARD),
     **dict.fromkeys(b"time step_time sec seconds dt".split(), NumberRole.TIME),
     **dict.fromkeys(b"tps wps ups".split(), NumberRole.SPEED),
 }
@@ -89,8 +96,15 @@ def _parse_step_unit(unit: bytes) -> float | None:
     return _SECONDS.get(what or b"-") if per in _PER_STEP else None
 
 
+def _read_share(pair: Pair) -> float:
+    """Return the accuracy in ``12.5 %`` or ``125/1000`` as a share; other numbers as they are."""
+    if pair.unit == b"%":
+        return pair.value / 100
+    return pair.value / pair.total if pair.total else pair.value
+
+
 def read_measures(found: Iterable[Pair]) -> dict[str, Any]:
-    """Return fields of a point: learning rate, gradient norm, step time, throughput."""
+    """Return fields of a point: learning rate, gradient norm, step time, throughput, accuracy."""
     fields: dict[str, Any] = {}
     for pair in found:
         role = find_role(pair.name)
@@ -98,6 +112,10 @@ def read_measures(found: Iterable[Pair]) -> dict[str, Any]:
             fields.setdefault("learning_rate", pair.value)
         elif role is NumberRole.NORM:
             fields.setdefault("grad_norm", pair.value)
+        elif role is NumberRole.ACCURACY:
+            fields.setdefault("accuracy", _read_share(pair))
+        elif role is NumberRole.REWARD:
+            fields.setdefault("reward", pair.value)
         elif role is NumberRole.TIME and pair.unit in _SECONDS:
             fields.setdefault("step_s", pair.value * _SECONDS[pair.unit])
         elif role is NumberRole.SPEED:

@@ -96,6 +96,7 @@ class KerasParser(FormatParser):
             loss=loss,
             learning_rate=values.get(b"learning_rate", values.get(b"lr")),
             step_s=int(pace[1]) * _SECONDS[pace[2]] if pace else None,
+            accuracy=values.get(b"accuracy", values.get(b"acc")),
         )
         if values.get(b"val_loss") is not None:
             yield line.make_point(

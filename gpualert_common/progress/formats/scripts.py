@@ -61,10 +61,17 @@ _NEGATION = compile_bytes(rb"(?i:^\W{0,3}(?:none|null|false|no|is|are|or|if|may|
 
 
 class ScriptParser(FormatParser):
-    """Parser of sentences that ignores similar advice and settings."""
+    """Parser of sentences that ignores similar advice and settings.
+
+    "Saving ..." and the "Saved ..." that follows it are one checkpoint.
+    """
 
     is_fallback = True
     hints = Hints(rare=_RESUMED + rb"|" + _FRESH + rb"|" + _SAVED + rb"|" + _STOPPED)
+
+    def __init__(self) -> None:
+        self._announced: int | None = None
+        self._is_announced = False
 
     def read(self, line: ProgressLine) -> Iterator[ParsedItem]:
         """Yield the items on *line*."""
@@ -79,12 +86,20 @@ class ScriptParser(FormatParser):
                 yield line.make_marker(Start.RESUMED, step)
         elif found := _SAVED_RE.search(text):
             if not _advises(text, found):
-                yield line.make_checkpoint(CheckpointAction.SAVED, _step(text), _path(text))
+                yield from self._read_save(line, found[0].lower())
         elif (found := _STOPPED_RE.search(text)) and not _advises(text, found):
             diverged = b"is nan" in text.lower()
             yield line.make_ending(
                 TrainingEndKind.DIVERGED if diverged else TrainingEndKind.EARLY_STOP
             )
+
+    def _read_save(self, line: ProgressLine, words: bytes) -> Iterator[ParsedItem]:
+        step = _step(line.text)
+        is_done = not words.startswith((b"saving", b"writing"))
+        is_known = is_done and self._is_announced and step in (None, self._announced)
+        self._is_announced, self._announced = not is_done, step
+        if not is_known:
+            yield line.make_checkpoint(CheckpointAction.SAVED, step, _path(line.text))
 
 
 def _advises(text: bytes, found: object) -> bool:

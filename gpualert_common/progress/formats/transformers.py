@@ -168,6 +168,7 @@ class TransformersParser(FormatParser):
                 loss=loss,
                 learning_rate=values.get(b"learning_rate"),
                 grad_norm=values.get(b"grad_norm"),
+                reward=next((values[name] for name in _OF_A_REWARD if name in values), None),
                 throughput=values.get(b"throughput"),
                 throughput_unit="tokens/s" if b"throughput" in values else None,
             )

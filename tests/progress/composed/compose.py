@@ -303,6 +303,36 @@ def tf_estimator(variant: str) -> Iterator[str]:
         yield f"INFO:tensorflow:Loss for final step: {at.loss:.6g}."
 
 
+def orbit(variant: str) -> Iterator[str]:
+    """The loop of TensorFlow's Model Garden, which prints its output below the step."""
+    place = "/data/runs/resnet"
+    yield "I1120 09:00:00.000000 140 controller.py:53] restoring or initializing model..."
+    if variant == "resumed":
+        yield f"I1120 09:00:01.000000 140 controller.py:53] restored model from {place}/ckpt-200."
+    else:
+        yield "I1120 09:00:01.000000 140 controller.py:53] initialized model."
+    first = RESUMED_AT if variant == "resumed" else 0
+    until = 2 if variant == "undertrained" else TOTAL
+    yield (
+        "I1120 09:00:02.000000 140 controller.py:53] "
+        f"train | step: {first: 6d} | training until step {until}..."
+    )
+    for step in steps(variant):
+        head = f"I1120 {step.clock}.000000 140 controller.py:53] "
+        yield f"{head}train | step: {step.step: 6d} | steps/sec: {10.2: 6.1f} | output: "
+        yield f"    {{'accuracy': {0.5 - step.loss / 30:.5f},"
+        yield f"     'learning_rate': {step.rate:.6f},"
+        yield f"     'regularization_loss': {step.loss / 9:.5f},"
+        yield f"     'training_loss': {step.loss:.5f}}}"
+        if step.step % 100 == 0:
+            yield f"{head}saved checkpoint to {place}/ckpt-{step.step}."
+            yield f"{head}eval | step: {step.step: 6d} | running complete evaluation..."
+            yield (
+                f"{head}eval | step: {step.step: 6d} | eval time: {3.1: 6.1f} sec | output: "
+                f"{{'validation_loss': {step.loss + 0.1:.5f}}}"
+            )
+
+
 def deepspeed_scaling(variant: str) -> Iterator[str]:
     """DeepSpeed with a pipeline and dynamic loss scaling."""
 
@@ -385,6 +415,7 @@ MAKERS: dict[str, Callable[[str], Iterator[str]]] = {
     "megatron": megatron,
     "nemo": nemo,
     "nemo1": nemo1,
+    "orbit": orbit,
     "tf-estimator": tf_estimator,
     "torchtitan": torchtitan,
     "unsloth": unsloth,

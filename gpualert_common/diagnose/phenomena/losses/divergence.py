@@ -4,10 +4,12 @@ Losses that are not finite up to the last one are ``nan_loss``, also if the log 
 them.  So are norms of the gradient, if steps were skipped because of them up to the end and the
 loss did not fall in that time.  A loss has diverged if its last quarter is well above its first
 quarter and it has not recovered from its peak.  It is flat if it moved less than the noise of a
-mini-batch and the learning rate or the gradient was almost zero.  Losses near zero, and losses of
-methods that optimise a reward or train two models against each other, are not checked for either.
-If one log holds several trainings, such as those of a sweep, the last one counts, and only as a
-warning.
+mini-batch and the learning rate or the gradient was almost zero.  It stays at chance level if it is
+where guessing among a known number of classes or words puts it (ln C), after the first quarter and
+without a fall.  Losses near zero that move, and losses of methods that optimise a reward or train
+two models against each other, are not checked for these; a reward counts if it was 0 at every step
+and so was the gradient.  If one log holds several trainings, such as those of a sweep, the last one
+counts, and only as a warning.  A log whose end is not known is judged like one of a success.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ from gpualert_common.command_options import is_evaluation
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.phenomena.losses._chance import find_chance_level
 from gpualert_common.diagnose.phenomena.losses._trainings import level, split_trainings
 from gpualert_common.median import median
 from gpualert_common.model import Claim, LogLocation
 from gpualert_common.progress import Point, Progress
+from gpualert_common.structs import replace
 
 FAMILY = "E1"
 _NONE = frozenset(("none",))
@@ -34,17 +38,17 @@ _PARTS = 8
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the conclusions from the losses of a successful run."""
     progress = evidence.progress
-    if progress is None or not evidence.is_completed:
+    if progress is None or not evidence.may_be_completed:
         return
     lost = _not_finite(progress)
     if lost is not None:
         yield lost
         return
     trainings = split_trainings(progress)
-    if not trainings or len(trainings[-1]) < thresholds.LEAST_POINTS:
+    if not trainings or is_evaluation(evidence.command):
         return
-    is_free = progress.by_reward or is_evaluation(evidence.command)
-    found = None if is_free else _not_learning(trainings[-1])
+    points = trainings[-1]
+    found = _no_reward(points) if progress.by_reward else _not_learning(points, progress)
     if found is not None and len(trainings) > 1:
         because = f"{found.because}, in the last of {len(trainings)} trainings in its log"
         yield Finding(FAMILY, Weight.WARNS, because, kind="not_learning", claims=found.claims)
@@ -77,22 +81,74 @@ def _is_lost(point: Point) -> bool:
     )
 
 
-def _not_learning(points: Sequence[Point]) -> Finding | None:
-    """Return the finding for a loss that rose, or stayed flat."""
-    quarter = len(points) // 4
-    began, ended = level(points[:quarter]), level(points[-quarter:])
-    details = {"first_loss": _short(began), "last_loss": _short(ended)}
-    edges = (points[0], points[-1])
-    if abs(began) < thresholds.LEAST_LOSS:
+def _not_learning(points: Sequence[Point], progress: Progress) -> Finding | None:
+    """Return the finding for a loss that rose, stayed flat, or stayed at chance level."""
+    details = describe_losses(points)
+    if len(points) >= thresholds.LEAST_POINTS:
+        quarter = len(points) // 4
+        began, ended = level(points[:quarter]), level(points[-quarter:])
+        is_small = abs(began) < thresholds.LEAST_LOSS
+        rose = began > 0 and ended > thresholds.DIVERGED_RATIO * began
+        if rose and not is_small and _is_still_up(points, began):
+            highest = max(points, key=lambda point: point.loss or 0.0)
+            text = (
+                "the loss of the last quarter is {:.3g} times that of the first, by their medians"
+            )
+            details |= {"kind": "diverged", "highest_loss": highest.loss}
+            text = text.format(ended / began)
+            return _found(text, "not_learning", 0.85, (points[0], highest, points[-1]), details)
+        moved = _measure_range(points)
+        is_flat = moved == 0 if is_small else moved < thresholds.FLAT_RANGE * abs(began)
+        if not rose and is_flat and _stands(points):
+            text = "the loss did not move, and the learning rate or the gradient was almost zero"
+            edges = (points[0], points[-1])
+            return _found(text, "not_learning", 0.85, edges, {**details, "kind": "flat"})
+    return _stays_at_chance(points, progress, details)
+
+
+def _stays_at_chance(
+    points: Sequence[Point], progress: Progress, details: dict[str, Scalar]
+) -> Finding | None:
+    """Return the finding for a loss that stays where guessing puts it."""
+    chance = find_chance_level(points, progress)
+    if chance is None or chance.claim is None:
         return None
-    rose = began > 0 and ended > thresholds.DIVERGED_RATIO * began
-    if rose and _is_still_up(points, began):
-        text = f"the loss rose from {_short(began)} to {_short(ended)}"
-        return _found(text, "not_learning", 0.85, edges, {**details, "kind": "diverged"})
-    if not rose and _measure_range(points) < thresholds.FLAT_RANGE * abs(began) and _stands(points):
-        text = f"the loss stayed at {_short(ended)}; learning rate or gradient was almost zero"
-        return _found(text, "not_learning", 0.85, edges, {**details, "kind": "flat"})
-    return None
+    settled = points[len(points) // 4 :]
+    text = (
+        f"after the first quarter the losses ({_shown(settled)}) stay within 1 % of {chance},"
+        f" and do not fall; {chance.sign}"
+    )
+    details |= {"kind": "chance", "classes": chance.count}
+    found = _found(text, "not_learning", 0.85, (points[0], points[-1]), details)
+    where = LogLocation(settled[0].file, settled[0].line, settled[0].offset)
+    return replace(found, claims=(Claim(text, "progress", where), chance.claim, *found.claims))
+
+
+def _shown(points: Sequence[Point]) -> str:
+    """Return the lowest and the highest loss in words."""
+    losses = [point.loss for point in points if point.loss is not None]
+    return f"{len(losses)}, from {min(losses):g} to {max(losses):g}"
+
+
+def _no_reward(points: Sequence[Point]) -> Finding | None:
+    """Return the finding for rewards, and norms of the gradient, that were always exactly 0."""
+    known = [point for point in points if point.reward is not None and point.grad_norm is not None]
+    if len(known) < thresholds.LEAST_POINTS or any(one.reward or one.grad_norm for one in known):
+        return None
+    text = f"reward and gradient norm were exactly 0 in all {len(known)} logged steps"
+    return _found(text, "not_learning", 0.85, (known[0], known[-1]), {"kind": "no_reward"})
+
+
+def select_extremes(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Return the points with the first, the lowest and the last loss."""
+    lowest = min(points, key=lambda point: math.inf if point.loss is None else point.loss)
+    return tuple(dict.fromkeys((points[0], lowest, points[-1])))
+
+
+def describe_losses(points: Sequence[Point]) -> dict[str, Scalar]:
+    """Return the first, the last and the lowest loss, as the log has them."""
+    losses = [point.loss for point in points if point.loss is not None]
+    return {"first_loss": losses[0], "last_loss": losses[-1], "lowest_loss": min(losses)}
 
 
 def _found(
@@ -145,8 +201,3 @@ def _stands(points: Sequence[Point]) -> bool:
     norms = [abs(one.grad_norm) for one in points if one.grad_norm is not None and one.is_finite]
     without_rate = bool(rates) and median(rates) <= thresholds.NO_RATE
     return without_rate or (bool(norms) and median(norms) <= thresholds.NO_GRADIENT)
-
-
-def _short(value: float) -> float:
-    """Return a loss with four digits."""
-    return float(f"{value:.4g}") if math.isfinite(value) else value

@@ -1,7 +1,10 @@
-"""Healthy on positive evidence only: the log reports steps, and the loss fell.
+"""Healthy on positive evidence only: the log reports steps, and the loss fell beyond its noise.
 
-A run that exited with 0 and reports no falling losses is unverifiable: it may have trained or not.
-The verdict states that, unless the run was short and used no GPU.  A run whose loss fell and whose
+The test for a fall allows for noise that depends on its neighbours; the verdict has its result, and
+the first, the last and the lowest loss of the log.  A loss that ended at the chance level of a
+usual number of classes does not count.  A run that exited with 0 and reports no falling losses is
+unverifiable: it may have trained or not.  The verdict states that, with less confidence, unless a
+run without losses was short and used no GPU.  A run whose loss fell and whose
 steps took far longer than in earlier runs of the same command, on GPUs of the same number and
 model, is healthy but slow.  The verdict lists the known differences, and does not decide which of
 them made it slow.
@@ -9,17 +12,22 @@ them made it slow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.diagnose.phenomena.losses._trainings import level, split_trainings
-from gpualert_common.diagnose.phenomena.losses.divergence import claim_of_point
+from gpualert_common.diagnose.phenomena.losses._chance import find_chance_level
+from gpualert_common.diagnose.phenomena.losses._trainings import split_trainings
+from gpualert_common.diagnose.phenomena.losses._trend import describe_fall
+from gpualert_common.diagnose.phenomena.losses.divergence import (
+    claim_of_point,
+    describe_losses,
+    select_extremes,
+)
 from gpualert_common.diagnose.regression import HISTORY, Comparison
 from gpualert_common.model import Claim
-from gpualert_common.progress import Progress
+from gpualert_common.progress import Point, Progress
 
 FAMILY = "G1"
 
@@ -33,42 +41,20 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if slow is not None:
         yield Finding(FAMILY, Weight.WARNS, slow.text, kind="slower")
     progress = evidence.progress
-    losses, claims = _fell(progress)
-    if progress is not None and losses is not None:
-        yield _healthy(progress, losses, claims, comparison)
+    points = [] if progress is None else next(reversed(split_trainings(progress)), [])
+    reason = _why_not(progress, points)
+    if progress is None or reason:
+        yield from _unverifiable(evidence, reason)
     else:
-        yield from _unverifiable(evidence)
+        yield _healthy(progress, points, comparison)
 
 
-def _fell(progress: Progress | None) -> tuple[tuple[float, float] | None, tuple[Claim, ...]]:
-    """Return the loss of the first quarter and of the last, if that is lower, with its claims.
-
-    If one log holds several trainings, the last one counts.
-    """
-    if progress is None or progress.by_reward:
-        return None, ()
-    points = next(reversed(split_trainings(progress)), [])
-    quarter = len(points) // 4
-    if len(points) < thresholds.LEAST_POINTS or not quarter:
-        return None, ()
-    began, ended = level(points[:quarter]), level(points[-quarter:])
-    if ended >= began:
-        return None, ()
-    return (began, ended), (claim_of_point(points[0]), claim_of_point(points[-1]))
-
-
-def _healthy(
-    progress: Progress,
-    losses: tuple[float, float],
-    claims: tuple[Claim, ...],
-    comparison: Comparison,
-) -> Finding:
-    details: dict[str, Scalar] = {
-        "health": "healthy",
-        "first_loss": float(f"{losses[0]:.4g}"),
-        "last_loss": float(f"{losses[1]:.4g}"),
-        "steps": progress.counts.last_step,
-    }
+def _healthy(progress: Progress, points: Sequence[Point], comparison: Comparison) -> Finding:
+    """Return the finding for the loss of a training that fell."""
+    test = describe_fall(_losses_of(points))
+    text = f"the loss fell beyond its noise ({test})"
+    claims = (*map(claim_of_point, select_extremes(points)), Claim(text, "progress"))
+    details = describe_losses(points) | {"health": "healthy", "steps": progress.counts.last_step}
     slow = comparison.slowdown
     if slow is not None and slow.is_comparable:
         details |= {
@@ -81,17 +67,19 @@ def _healthy(
     return Finding(
         FAMILY,
         Weight.SUPPORTS,
-        "the loss fell",
+        text,
         cause="none",
         claims=claims,
         details={name: value for name, value in details.items() if value is not None},
     )
 
 
-def _unverifiable(evidence: Evidence) -> Iterator[Finding]:
-    if evidence.duration_s < thresholds.UNVERIFIED_FROM_S and not evidence.gpus:
+def _unverifiable(evidence: Evidence, because: str) -> Iterator[Finding]:
+    progress = evidence.progress
+    has_losses = progress is not None and any(one.loss is not None for one in progress.points)
+    is_long = evidence.duration_s >= thresholds.UNVERIFIED_FROM_S
+    if not is_long and not evidence.gpus and not has_losses:
         return
-    because = _why(evidence.progress)
     yield Finding(
         FAMILY,
         Weight.SUPPORTS,
@@ -100,17 +88,25 @@ def _unverifiable(evidence: Evidence) -> Iterator[Finding]:
         kind="unverifiable",
         details={"health": "unverifiable"},
         cannot_decide=(f"whether it trained: {because}",),
+        most_confidence=float(thresholds.UNVERIFIED_CONFIDENCE),
     )
 
 
-def _why(progress: Progress | None) -> str:
-    """Return why its losses do not show that it is healthy."""
+def _losses_of(points: Sequence[Point]) -> list[float]:
+    return [point.loss for point in points if point.loss is not None]
+
+
+def _why_not(progress: Progress | None, points: Sequence[Point]) -> str:
+    """Return why the losses of the last training do not show that it is healthy; "" if they do."""
     if progress is None or not progress.counts.points:
         return "its log has no known form of training progress"
     if all(point.loss is None for point in progress.points):
         return "its log reports steps, but no loss"
     if progress.by_reward:
         return "it does not optimise its loss"
-    if progress.counts.points < thresholds.LEAST_POINTS:
-        return "its log reports too few losses"
-    return "its losses did not fall"
+    if len(points) < thresholds.LEAST_POINTS:
+        return f"its log reports too few losses for a test: {len(points)}"
+    if describe_fall(_losses_of(points)) is None:
+        return "its losses did not fall beyond their noise"
+    chance = find_chance_level(points, progress)
+    return "" if chance is None else f"its losses end near {chance} among {chance.count} classes"
