@@ -260,7 +260,8 @@ def _read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, fl
         return "none", 0.0
     if status.disposition is Disposition.UNKNOWN:
         return "unknown", 0.0
-    if facts.log_disk_full and status.cause in (None, "killed_unknown"):
+    seen_by_child = facts.log_disk_full and not facts.is_log_dropped
+    if seen_by_child and status.cause in (None, "killed_unknown"):
         return "disk_full", 0.6
     if status.cause is None:
         return "runtime_error", 0.3
