@@ -28,7 +28,8 @@ _EXCEPTIONS: Final = {
 
 _NCCL: Final = compile_text(r"NCCL error|ncclUnhandledCudaError|Watchdog caught collective")
 _CUDA: Final = compile_text(
-    r"(?i:CUDA (?:driver |runtime )?error\b|CUDA unknown error|CUDA driver (?:version|initialization)|cuDNN error)"
+    r"(?i:CUDA (?:driver |runtime )?error\b|CUDA unknown error"
+    r"|CUDA driver (?:version|initialization)|cuDNN error)"
     r"|\bcudaError[A-Z]|\bCUDA_ERROR_[A-Z]|\bCU(?:BLAS|DNN)_STATUS_[A-Z]"
 )
 

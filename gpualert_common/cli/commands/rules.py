@@ -100,9 +100,7 @@ def _show(rule: Rule) -> None:
             printing.print_lines(f"{name:14} {_FORMATS.get(name, str)(text)}")
     for one in raised_in:
         parts = [one[key] for key in ("file", "source", "message") if one[key] is not None]
-        printing.print_lines(
-            f"{'raised in':14} {', '.join(one['exceptions'])}: {'; '.join(parts)}"
-        )
+        printing.print_lines(f"{'raised in':14} {', '.join(one['exceptions'])}: {'; '.join(parts)}")
     for pattern in patterns:
         where = " (in exceptions)" if pattern["where"] == "exception" else ""
         printing.print_lines(f"{pattern['role']:14} {pattern['name']}{where}: {pattern['re']}")
