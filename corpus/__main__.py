@@ -73,8 +73,8 @@ def build_parser() -> argparse.ArgumentParser:
         commands,
         "pattern-hits",
         "count the origins that each pattern matches in",
-        "Count, for each pattern of the rules, the origins that are not frozen and have a line that "
-        "it matches. Write pattern_hits.json, and print the patterns with fewer than two.",
+        "Count, for each pattern of the rules, the origins that are not frozen and have a line "
+        "that it matches. Write pattern_hits.json, and print the patterns with fewer than two.",
     )
     for command in (evaluate, contact, hits):
         command.add_argument(
