@@ -69,10 +69,18 @@ def build_parser() -> argparse.ArgumentParser:
         "first_contact.jsonl. Only counts are shown of frozen origins.",
     )
     contact.add_argument("origins", nargs="+", metavar="ORIGIN", help="a folder below logs/")
-    for command in (evaluate, contact):
+    hits = _add_command(
+        commands,
+        "pattern-hits",
+        "count the origins that each pattern matches in",
+        "Count, for each pattern of the rules, the origins that are not frozen and have a line "
+        "that it matches. Write pattern_hits.json, and print the patterns with fewer than two.",
+    )
+    for command in (evaluate, contact, hits):
         command.add_argument(
             "--corpus", type=Path, default=CORPUS, metavar="DIR", help="default: this one"
         )
+    for command in (evaluate, contact):
         command.add_argument("--json", action="store_true", help="print only JSON")
     compose = _add_command(
         commands,

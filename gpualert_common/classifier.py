@@ -180,7 +180,10 @@ class RunClassifier:
             host=self._launch_record.host,
             log_path=facts.log_path,
             readings=self._readings,
-            facts=_exit_facts(Ending(0.0) if ending is None else ending, facts, self._evidence),
+            facts=replace(
+                _exit_facts(Ending(0.0) if ending is None else ending, facts, self._evidence),
+                is_log_dropped=self._launch_record.log_full == "drop",
+            ),
             rules=self._rules,
             running=ending is None,
             observations=self._observations(ending),

@@ -131,7 +131,8 @@ class ExitFacts(Struct, frozen=True):
     ``started`` is False when the program could not be executed; ``start_error`` then holds the
     errno and the text.  ``limit`` is "time" when our own time limit ended the run.  ``signal``
     is the first signal that was passed on to the run and ``sender`` who sent it.
-    ``log_disk_full`` is True when the disk of the log had no space left while the child ran,
+    ``log_disk_full`` is True when the disk of the log had no space left while the child ran, which
+    the child did not notice if ``is_log_dropped`` (its output goes through a pipe);
     ``is_log_cut`` when the process that copies the output to the log died.
     ``log_bytes_at_stop`` are the sizes of the logs when the run was stopped, as far as known.
     """
@@ -145,6 +146,7 @@ class ExitFacts(Struct, frozen=True):
     duration_s: float | None = None
     survivors: int = 0
     log_disk_full: bool = False
+    is_log_dropped: bool = False
     is_log_cut: bool = False
     log_bytes_at_stop: Mapping[str, int] = field(default_factory=dict)
 

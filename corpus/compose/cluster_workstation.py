@@ -515,7 +515,7 @@ def _card_reset_by_power() -> ComposedLog:
         1,
         _BASIS,
         command="python train.py",
-        paper_class="runtime_error",
+        paper_class="cuda_runtime",
         why="the launch failure is what the program saw of the card's loss",
     )
 

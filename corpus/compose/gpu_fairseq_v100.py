@@ -358,7 +358,7 @@ def _subprocess_of_launch() -> ComposedLog:
         _BASIS,
         command="python -m torch.distributed.launch --nproc_per_node=4 train.py --no-apex",
         versions={"torch": "1.6.0"},
-        paper_class="runtime_error",
+        paper_class="cuda_runtime",
         why="four processes were asked for on a machine of two working cards: a launcher option",
     )
 

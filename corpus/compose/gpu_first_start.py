@@ -207,7 +207,7 @@ def _no_kernel_for_blackwell() -> ComposedLog:
         _BASIS,
         command="python train.py",
         versions={"torch": "2.6.0"},
-        paper_class="runtime_error",
+        paper_class="cuda_runtime",
     )
 
 

@@ -187,7 +187,7 @@ def _numba_toolkit_too_new() -> ComposedLog:
         _BASIS,
         command="python features.py",
         versions={"numba": "0.58.1"},
-        paper_class="traceback",
+        paper_class="cuda_runtime",
         why="PTX of a toolkit newer than the driver",
     )
 

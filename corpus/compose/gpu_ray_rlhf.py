@@ -408,5 +408,5 @@ def _object_store_on_small_shm() -> ComposedLog:
         _BASIS + "; NCCL",
         command="docker run train python -m verl.trainer.main_ppo",
         versions={"torch": "2.5.1", "ray": "2.37.0"},
-        paper_class="traceback",
+        paper_class="nccl",
     )

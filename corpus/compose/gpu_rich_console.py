@@ -173,7 +173,7 @@ def _cut_start_ecc() -> ComposedLog:
         _BASIS,
         command="lab run train.py",
         versions={"torch": "2.4.0"},
-        paper_class=None,
+        paper_class="cuda_runtime",
     )
 
 
@@ -327,7 +327,7 @@ def _driver_insufficient() -> ComposedLog:
         _BASIS,
         command="lab run train.py",
         versions={"torch": "2.1.0"},
-        paper_class="runtime_error",
+        paper_class="cuda_runtime",
     )
 
 

@@ -192,7 +192,7 @@ def _card_left_under_load() -> ComposedLog:
         _BASIS,
         command="python tools/train.py configs/cascade.py",
         versions={"torch": "1.12.1", "mmdet": "3.0.0"},
-        paper_class="runtime_error",
+        paper_class="cuda_runtime",
     )
 
 
@@ -279,7 +279,7 @@ def _deform_conv_without_gpu() -> ComposedLog:
         _BASIS,
         command="python tools/train.py configs/dcn.py",
         versions={"torch": "1.8.1", "mmcv-full": "1.3.9"},
-        paper_class="runtime_error",
+        paper_class="cuda_runtime",
     )
 
 

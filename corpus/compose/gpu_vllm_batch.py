@@ -523,7 +523,7 @@ def _gpu_lost_while_serving() -> ComposedLog:
         _BASIS + "; NVIDIA's Xid catalogue",
         command="vllm serve openai/gpt-oss-120b -tp 2",
         versions={"vllm": "0.10.2"},
-        paper_class="runtime_error",
+        paper_class="cuda_runtime",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from corpus.evaluation.pattern_hits import read_hits
 from docs.pages.markdown import format_code, format_list, join_parts
 from gpualert_common.classify.rules import Rule, RulePattern, RuleText
 from gpualert_common.diagnose.rule_text import show_template
@@ -29,6 +30,16 @@ Words in capitals stand for values of the run, such as PATH.
 |---|---|---|---|---|
 """
 
+HITS = """
+## Patterns and the corpus
+
+For each cause, the number of its patterns, and how many of them match in two or more, in one and
+in none of the open origins of the corpus. `python -m corpus pattern-hits` lists them by name and
+writes `corpus/pattern_hits.json`.
+
+| cause | patterns | two origins | one | none |
+|---|---:|---:|---:|---:|
+"""
 
 _TITLES = {
     Role.ROOT: "Root: the cause itself",
@@ -41,11 +52,21 @@ _TITLES = {
 
 def make_rules_page(rules: Sequence[Rule]) -> str:
     """Return the index of all rules, in their order."""
-    return HEAD + "".join(
+    index = "".join(
         f"| [{rule.id}](causes/{rule.id}.md) | {describe_family(rule.family or '-')} "
         f"| {rule.attribution} | {rule.retry} | {show_template(rule.words.headline[-1])} |\n"
         for rule in rules
     )
+    return HEAD + index + HITS + "".join(_hit_rows(rules))
+
+
+def _hit_rows(rules: Sequence[Rule]) -> Iterator[str]:
+    hits = read_hits()
+    for rule in rules:
+        origins = [hits.get(one.id, 0) for one in rule.patterns]
+        if origins:
+            two, one = sum(number > 1 for number in origins), origins.count(1)
+            yield f"| {rule.id} | {len(origins)} | {two} | {one} | {origins.count(0)} |\n"
 
 
 def make_cause_page(rule: Rule) -> str:

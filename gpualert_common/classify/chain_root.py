@@ -139,7 +139,9 @@ def _find_cause(
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Basis.CONFIRMATION if confirmed else Basis.MESSAGE
     name = None if exception.context is Context.CUT_OFF else exception.name
-    cause = compile_rules(rules).find_cause_by_place(name, exception.places, exception.source)
+    cause = compile_rules(rules).find_cause_by_place(
+        name, exception.places, exception.source, exception.message
+    )
     if cause is not None:
         return cause, Basis.PLACE
     for type_name in (exception.type, exception.name):

@@ -30,15 +30,20 @@ class _PlaceRule(NamedTuple):
 
     cause: str
     exceptions: tuple[str, ...]
-    location: re.Pattern[str]
+    location: re.Pattern[str] | None
     source: re.Pattern[str] | None
+    message: re.Pattern[str] | None
 
-    def fits(self, exception: str | None, locations: Iterable[str], source: str) -> bool:
+    def fits(
+        self, exception: str | None, locations: Iterable[str], source: str, message: str
+    ) -> bool:
         if exception is not None and exception not in self.exceptions:
             return False
         if self.source is not None and not self.source.search(source):
             return False
-        return any(map(self.location.search, locations))
+        if self.message is not None and not self.message.search(message):
+            return False
+        return self.location is None or any(map(self.location.search, locations))
 
 
 class CompiledRules:
@@ -69,14 +74,15 @@ class CompiledRules:
         ]
 
     def find_cause_by_place(
-        self, exception: str | None, locations: Iterable[str], source: str
+        self, exception: str | None, locations: Iterable[str], source: str, message: str
     ) -> str | None:
         """Return the cause of an *exception* (None: of any) raised in *locations*.
 
         A location is "path:function".
         """
         found = list(locations)
-        fitting = (one.cause for one in self._place_rules if one.fits(exception, found, source))
+        rules = self._place_rules
+        fitting = (one.cause for one in rules if one.fits(exception, found, source, message))
         return next(fitting, None)
 
 
@@ -119,8 +125,9 @@ def _compile_or_never(expression: str) -> re.Pattern[str]:
 
 
 def _compile_place(cause: str, entry: RaisedIn) -> _PlaceRule:
-    source = _compile_or_never(entry.source) if entry.source else None
-    return _PlaceRule(cause, entry.exceptions, _compile_or_never(entry.file), source)
+    parts = (entry.file, entry.source, entry.message)
+    location, source, message = (None if one is None else _compile_or_never(one) for one in parts)
+    return _PlaceRule(cause, entry.exceptions, location, source, message)
 
 
 def _counts_in_lines(pattern: RulePattern) -> bool:

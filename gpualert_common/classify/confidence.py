@@ -82,7 +82,8 @@ def read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, flo
         return "none", 0.0
     if status.disposition is Disposition.UNKNOWN:
         return "unknown", 0.0
-    if facts.log_disk_full and status.cause in (None, "killed_unknown"):
+    seen_by_child = facts.log_disk_full and not facts.is_log_dropped
+    if seen_by_child and status.cause in (None, "killed_unknown"):
         return "disk_full", 0.6
     if status.cause is None:
         return "runtime_error", _NO_REASON_CONFIDENCE

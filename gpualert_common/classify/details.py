@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from string import Formatter
 from typing import Final
 
+from gpualert_common.regex import compile_text
+
 Scalar = str | int | float | bool | None
 Details = Mapping[str, Scalar]
 
@@ -19,6 +21,7 @@ _LEAST_OF_OTHERS = 0.1
 """Share of a device: less may be contexts, and rounding in the message."""
 
 _OTHER_PROCESS = re.compile(r"\bProcess (\d+) has ([\d.]+ ?[KMGT]?i?B) memory in use")
+_NO_MODULE = compile_text(r"No module named ['\"]?([\w.-]+)")
 _NUMBER = re.compile(r"^-?\d{1,18}$")
 
 
@@ -119,7 +122,18 @@ def _parse_gib(value: Scalar) -> int | None:
     return None if value is None else parse_memory_size(f"{value} GiB")
 
 
-_DERIVATIONS: dict[str, Callable[[Details], dict[str, Scalar]]] = {"cuda_oom": _explain_cuda_oom}
+def _find_module(details: Details) -> dict[str, Scalar]:
+    """Return ``module``: the name of any missing module, also of a part of a package."""
+    if not {"module", "unquoted", "also"}.isdisjoint(details):
+        return {}
+    found = _NO_MODULE.search(str(details.get("message") or ""))
+    return {} if found is None else {"module": found[1]}
+
+
+_DERIVATIONS: dict[str, Callable[[Details], dict[str, Scalar]]] = {
+    "cuda_oom": _explain_cuda_oom,
+    "missing_module": _find_module,
+}
 
 GENERAL: Final = frozenset(
     {

@@ -64,16 +64,12 @@ def require_sound(own: str | os.PathLike[str]) -> None:
 
 def _place_problems(rule: Rule) -> Iterator[RuleError]:
     for number, entry in enumerate(rule.raised_in):
-        try:
-            compile_text(entry.file)
-        except RegexError as error:
-            key = f"raised_in[{number}].file"
-            yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
-        try:
-            compile_text(entry.source or "")
-        except RegexError as error:
-            key = f"raised_in[{number}].source"
-            yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
+        for name in ("file", "source", "message"):
+            try:
+                compile_text(getattr(entry, name) or "")
+            except RegexError as error:
+                key = f"raised_in[{number}].{name}"
+                yield RuleError(rule.file, key, f"not an RE2 expression: {error}")
 
 
 def _expression_problems(pattern: RulePattern, rule: Rule) -> Iterator[RuleError]:

@@ -158,8 +158,9 @@ def _read_pattern(entry: Table, cause: str, order: int) -> RulePattern:
 def _read_raised_in(entry: Table) -> RaisedIn:
     found = RaisedIn(
         entry.texts("exceptions"),
-        entry.text("file"),
+        entry.text("file", REQUIRED if "message" not in entry.left() else None),
         entry.text("source", None),
+        entry.text("message", None),
     )
     entry.done()
     return found

@@ -76,13 +76,14 @@ class RaisedIn(Struct, frozen=True):
     """Exceptions that mean the cause of the rule when one of their innermost frames matches.
 
     ``exceptions`` are types without modules, ``file`` is RE2 syntax over ``path:function``,
-    ``source`` over the line of source that the traceback quotes last (both must fit).  The
-    message of the exception has precedence.
+    ``source`` over the line of source that the traceback quotes last, ``message`` over the first
+    line of the message (all that are given must fit).  Patterns have precedence, of all rules.
     """
 
     exceptions: tuple[str, ...]
-    file: str
+    file: str | None
     source: str | None = None
+    message: str | None = None
 
 
 class Rule(Struct, frozen=True):

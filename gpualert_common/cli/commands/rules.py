@@ -15,6 +15,7 @@ from gpualert_common.errors import RuleError, UsageError
 from gpualert_common.redact.secret_checks import check_secrets
 from gpualert_common.report.wording import describe_family
 from gpualert_common.settings import load_settings
+from gpualert_common.structs import to_builtins
 from gpualert_common.suggestions import suggest_or_list
 
 
@@ -77,7 +78,7 @@ def _in_full(rule: Rule) -> dict[str, Any]:
         {"name": one.name, "role": one.role, "where": one.where, "re": one.re}
         for one in rule.patterns
     ]
-    raised_in = [{"exceptions": one.exceptions, "file": one.file} for one in rule.raised_in]
+    raised_in = [to_builtins(one) for one in rule.raised_in]
     words = rule.words
     return {
         **_facts(rule),
@@ -98,7 +99,8 @@ def _show(rule: Rule) -> None:
         for text in value if isinstance(value, list | tuple) else [value]:
             printing.print_lines(f"{name:14} {_FORMATS.get(name, str)(text)}")
     for one in raised_in:
-        printing.print_lines(f"{'raised in':14} {', '.join(one['exceptions'])}: {one['file']}")
+        parts = [one[key] for key in ("file", "source", "message") if one[key] is not None]
+        printing.print_lines(f"{'raised in':14} {', '.join(one['exceptions'])}: {'; '.join(parts)}")
     for pattern in patterns:
         where = " (in exceptions)" if pattern["where"] == "exception" else ""
         printing.print_lines(f"{pattern['role']:14} {pattern['name']}{where}: {pattern['re']}")
