@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
-from gpualert_common.progress import Progress, measure_steps, read_index
+from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import Ending
@@ -88,6 +89,7 @@ class RunEvidence:
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
             recalled = self.recall()
             self.telemetry.add(describe_history(recalled), ())
+        arrivals = () if ending is None else self._read_arrivals(ended_at, progress)
         return RunObservations(
             self.telemetry,
             pid,
@@ -97,7 +99,8 @@ class RunEvidence:
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,
-            stepping=None if ending is None else self._measure_steps(ended_at, progress),
+            stepping=_measure_steps(progress, arrivals),
+            step_times=_date_steps(progress, arrivals),
             earlier=() if recalled is None else recalled.runs,
         )
 
@@ -109,21 +112,48 @@ class RunEvidence:
         left = "checkpoints" if ending.code == 0 else "kernel_log"
         self.telemetry.add(*sample_once(left, subject))
 
-    def _measure_steps(
+    def _read_arrivals(
         self, ended_at: float, progress: Progress | None
-    ) -> tuple[int, float] | None:
-        """Return steps and seconds by the clock, of a training that reports no times."""
+    ) -> Sequence[tuple[float, int]]:
+        """Return the growth of the log with the training's points; empty for a short run."""
         points = () if progress is None else progress.points
         logs = self._launch_record.logs
-        has_times = any(point.step_s or point.throughput for point in points)
-        if progress is None or not points or has_times or points[-1].file not in logs:
-            return None
+        if not points or points[-1].file not in logs:
+            return ()
         try:
             with open(self.record.open_log(INDEX), "rb") as file:
                 lines = file.readlines(_MOST_INDEX_BYTES)
         except OSError:
-            return None  # a short run has no index
+            return ()
         index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
         started_at = self._launch_record.created_at
         arrivals = read_index(index, started_at, logs.index(points[-1].file))
-        return measure_steps(progress, [*arrivals, (ended_at, sys.maxsize)])
+        return [*arrivals, (ended_at, sys.maxsize)]
+
+
+def _measure_steps(
+    progress: Progress | None, arrivals: Sequence[tuple[float, int]]
+) -> tuple[int, float] | None:
+    """Return steps and seconds by the clock, of a training that reports no times."""
+    if progress is None or not arrivals:
+        return None
+    if any(point.step_s or point.throughput for point in progress.points):
+        return None
+    return measure_steps(progress, arrivals)
+
+
+def _date_steps(
+    progress: Progress | None, arrivals: Sequence[tuple[float, int]]
+) -> tuple[tuple[float, int], ...]:
+    """Return the steps of the last segment with the times at which their lines arrived."""
+    if progress is None or not arrivals:
+        return ()
+    last = progress.points[-1]
+    dated = add_times(progress, arrivals).points
+    return tuple(
+        (point.at, point.step)
+        for point in dated
+        if point.at is not None
+        and point.step is not None
+        and (point.file, point.segment) == (last.file, last.segment)
+    )

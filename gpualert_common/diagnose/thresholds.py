@@ -36,6 +36,13 @@ LEAST_SAMPLES = Threshold(
     24.0, "samples", "two minutes: loading and compiling take the first samples"
 )
 
+TOO_FEW_SAMPLES = Threshold(
+    2.0,
+    "samples of a GPU",
+    "one is taken at the launch and one at the end: a run of ten seconds has no other",
+    "the period of the sources (5 s)",
+)
+
 # -- before training began -------------------------------------------------------------------------
 
 CONTEXT_ONLY = Threshold(
@@ -82,6 +89,18 @@ FAULT_BEFORE_END_S = Threshold(
     "torch.distributed: default time-out of a NCCL process group, plus minutes for its watchdog",
 )
 
+BASELINE_WITHIN_S = Threshold(
+    2.0,
+    "s after the launch",
+    "a program that has loaded its framework and opened CUDA can harm a GPU, not one before that",
+    "measured: `import torch` of 2.13 alone takes 2 s; the first sample is taken after 0.3 s",
+)
+STEPS_DESPITE_FAULT = Threshold(
+    5.0,
+    "steps after a fault",
+    "a step that was submitted before a fault may be reported after it; the next one fails",
+    "ours; a framework queues kernels of one step ahead of its log, rarely of two",
+)
 FAULT_AT_ONCE_S = Threshold(
     60.0,
     "s",
