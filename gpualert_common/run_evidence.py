@@ -15,9 +15,9 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number
 from gpualert_common.record import INDEX, Record
-from gpualert_common.spec import Ending
-from gpualert_common.telemetry.series import Telemetry, sample_once
-from gpualert_common.telemetry.source import ObservedRun
+from gpualert_common.spec import OBSERVER, Ending
+from gpualert_common.telemetry.series import SourceAvailability, Telemetry, sample_once
+from gpualert_common.telemetry.source import ObservedRun, list_sources
 
 if TYPE_CHECKING:
     from gpualert_common.history import EarlierRuns
@@ -84,6 +84,7 @@ class RunEvidence:
         pid = self.record.leader_pid if ending is None else ending.pid
         if ending is not None:
             self._sample_once(ending, pid, started_at)
+            self._name_missing_sources(ending)
         ended_at = (None if ending is None else ending.ended_at) or time.time()
         recalled = None
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
@@ -111,6 +112,30 @@ class RunEvidence:
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
         left = "checkpoints" if ending.code == 0 else "kernel_log"
         self.telemetry.add(*sample_once(left, subject))
+
+    def _name_missing_sources(self, ending: Ending) -> None:
+        """Add each source without samples, with the reason."""
+        missing = set(list_sources()) - self.telemetry.sources.keys()
+        if not missing or not ending.started:
+            return
+        why = self._explain_missing()
+        for name in sorted(missing):
+            self.telemetry.add(SourceAvailability(name, available=False, why=why), ())
+
+    def _explain_missing(self) -> str:
+        if not self._launch_record.observe:
+            return "not sampled: the sampling of this run is switched off"
+        try:
+            problem = next(
+                one.fields.get("problem", "")
+                for one in self.record.events()
+                if one.name == "not_started" and one.fields.get("what") == OBSERVER
+            )
+        except (OSError, RecordError):
+            return "not sampled: the events of the run cannot be read"
+        except StopIteration:
+            return "not sampled: the run ended before its first sample"
+        return f"not sampled: the observer could not be started: {problem}"
 
     def _read_arrivals(
         self, ended_at: float, progress: Progress | None

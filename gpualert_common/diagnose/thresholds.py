@@ -118,6 +118,12 @@ THROTTLED_SHARE = Threshold(
 THROTTLE_WINDOW_S = Threshold(
     600.0, "s", "shorter slowdowns follow the load", "gpud: a window of 10 minutes"
 )
+THROTTLED_STEP = Threshold(
+    1.2,
+    "times the time of a step before",
+    "in less than ten minutes only slower steps show that a low clock matters; times vary by less",
+    "ours; a step of a training that computes takes as much longer as the clock is lower",
+)
 THROTTLE_LEAST_S = Threshold(60.0, "s", "a share of less than a minute is a share of a few samples")
 CLOCK_DROP = Threshold(
     0.8,
@@ -173,6 +179,9 @@ STRAGGLER_SHARE = Threshold(
 LEAST_SAVES = Threshold(10.0, "checkpoints", "a short test may save at every step")
 SAVES_PER_STEP = Threshold(
     0.5, "checkpoints a step", "a checkpoint every other step costs more than it saves", "Grogh"
+)
+RARE_SAVES = Threshold(
+    0.05, "checkpoints a step", "a tenth of a save storm: each then costs twenty steps or fewer"
 )
 EARLIER_RUNS = Threshold(
     3.0, "successful earlier runs", "one run alone can move the median of fewer"

@@ -6,9 +6,10 @@ successful run it is a warning.  If it is not known whether the GPU is one of th
 explains only errors of GPUs; so it does if the run ended before samples could show its GPUs.  A
 training that went on after a fault did not fail at it.  A counter that was above zero before the
 run used the GPU is a latent fault: a warning, never the cause.  Where no sample is so early, such a
-counter decides nothing, and excludes nothing.  An Xid that NVIDIA's catalogue attributes to the application is not a
-hardware fault, and an Xid that follows another one proves nothing by itself.  If neither NVML nor
-the kernel log was available, a CUDA error stays a CUDA error, and its attribution is unknown.
+counter decides nothing, and excludes nothing.  An Xid that NVIDIA's catalogue attributes to the
+application is not a hardware fault, and an Xid that follows another one proves nothing by itself.
+If neither NVML nor the kernel log was available, a CUDA error stays a CUDA error, and its
+attribution is unknown.
 """
 
 from __future__ import annotations
@@ -86,11 +87,10 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             cause=evidence.resolution.cause if evidence.resolution.cause in _OF_A_GPU else "",
             confidence=0.8,
             cannot_decide=(
-                f"whether GPU {parse_index(gpu)} had {_LATENT[name]} before the run: its first "
-                "sample came too late to show that",
+                f"whether GPU {parse_index(gpu)} had {_LATENT[name]} before the run used it",
             ),
         )
-    elif evidence.is_available("nvml") and evidence.gpus and _is_covered(evidence):
+    elif evidence.resolution.cause != _CAUSE and _is_covered(evidence):
         yield Finding(
             FAMILY, Weight.RULED_OUT, "no Xid was reported, and no fault counter of its GPUs rose"
         )
@@ -135,7 +135,7 @@ def _fault(
     since = evidence.ended_at - _explains_for_s(evidence.resolution.cause)
     is_reported = any(one.at >= since for one in (*xids, *lost))
     near = is_reported or any(one.at >= since for one in risen)
-    last_at = max(one.at for one in (*xids, *lost, *risen))
+    last_at = max([*(one.at for one in (*xids, *lost)), *(one.at for one in risen)])
     went_on = evidence.count_steps_since(last_at) >= thresholds.STEPS_DESPITE_FAULT
     if went_on and evidence.resolution.cause in _AT_ONCE:
         near = False
@@ -163,8 +163,11 @@ def _may_concern(event: TelemetryEvent, evidence: Evidence) -> bool:
 
 
 def _is_covered(evidence: Evidence) -> bool:
-    """Return whether a fault during the run would have been reported."""
-    return evidence.is_available("kernel_log") or all(map(evidence.has_baseline, evidence.gpus))
+    """Return whether a fault of the run's GPUs would have been reported at any time of the run."""
+    if not evidence.gpus or not evidence.is_available("nvml"):
+        return False
+    has_log = evidence.is_available("kernel_log") and not evidence.events("kernel_log_overwritten")
+    return has_log or all(map(evidence.has_baseline, evidence.gpus))
 
 
 def _find_undated(evidence: Evidence) -> Iterator[tuple[str, str]]:
