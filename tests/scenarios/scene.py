@@ -175,7 +175,7 @@ class Scene:
                 writer.add_source(name, available=False, why="not here", remedy="")
             else:
                 writer.add_source(name, available=True, facts=facts)
-        looks = int(self.seconds / PERIOD_S)
+        looks = max(1, int(self.seconds / PERIOD_S))
         pending = sorted(self.events, key=lambda one: one[1])
         cpu_s = 0.0
         for look in range(looks + 1):
@@ -196,7 +196,8 @@ class Scene:
                 if source not in self.missing:
                     when = began + at * self.seconds
                     seen.append((source, _at(event, when)))
-            writer.add(began + max(self.first_sample_s, look * PERIOD_S), seen)
+            at_s = min(self.seconds, max(self.first_sample_s, look * PERIOD_S))
+            writer.add(began + at_s, seen)
 
     def _sources(self) -> dict[str, dict[str, Any]]:
         gpus = [

@@ -128,7 +128,9 @@ def test_fault_before_the_run(lab: Lab) -> None:
 def test_lost_early(lab: Lab) -> None:
     """A GPU that is lost in a run of seconds explains its CUDA error, with less confidence where
     no sample shows that the run used it."""
-    machine = Scenario((replace(gpu(0), lost_at_s=1.0), replace(gpu(1), memory_used=0)))
+    machine = Scenario(
+        (replace(gpu(0), memory_used=0, lost_at_s=1.0), replace(gpu(1), memory_used=0))
+    )
     program = python("import sys, time\ntime.sleep(3)\n" + FAILS)
     verdict = run(lab, machine, *program)
     assert (verdict["cause"], verdict["confidence"]) == ("gpu_hardware", 0.8)
