@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-_OURS = "ours; calibrated on the scenarios in tests/scenarios"
+_OURS = "ours; calibrated on the open scenarios in tests/scenarios"
 
 
 class Threshold(float):
@@ -93,13 +93,13 @@ BASELINE_WITHIN_S = Threshold(
     2.0,
     "s after the launch",
     "a program that has loaded its framework and opened CUDA can harm a GPU, not one before that",
-    "measured: `import torch` of 2.13 alone takes 2 s; the first sample is taken after 0.3 s",
+    "ours; measured with a stand-in for NVML, the first sample is complete 0.3 s after the launch",
 )
 STEPS_DESPITE_FAULT = Threshold(
     5.0,
     "steps after a fault",
     "a step that was submitted before a fault may be reported after it; the next one fails",
-    "ours; a framework queues kernels of one step ahead of its log, rarely of two",
+    "ours",
 )
 FAULT_AT_ONCE_S = Threshold(
     60.0,
@@ -122,7 +122,7 @@ THROTTLED_STEP = Threshold(
     1.2,
     "times the time of a step before",
     "in less than ten minutes only slower steps show that a low clock matters; times vary by less",
-    "ours; a step of a training that computes takes as much longer as the clock is lower",
+    "ours; a clock below CLOCK_DROP makes steps that only compute 1.25 times as long",
 )
 THROTTLE_LEAST_S = Threshold(60.0, "s", "a share of less than a minute is a share of a few samples")
 CLOCK_DROP = Threshold(
@@ -180,9 +180,7 @@ LEAST_SAVES = Threshold(10.0, "checkpoints", "a short test may save at every ste
 SAVES_PER_STEP = Threshold(
     0.5, "checkpoints a step", "a checkpoint every other step costs more than it saves", "Grogh"
 )
-RARE_SAVES = Threshold(
-    0.05, "checkpoints a step", "a tenth of a save storm: each then costs twenty steps or fewer"
-)
+RARE_SAVES = Threshold(0.05, "checkpoints a step", "a tenth of the checkpoints of a save storm")
 EARLIER_RUNS = Threshold(
     3.0, "successful earlier runs", "one run alone can move the median of fewer"
 )

@@ -1,4 +1,4 @@
-"""What a verdict says about the time of evidence, missing sources and excluded families."""
+"""Verdicts name the age of evidence, short slowdowns and the families that it excludes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the machine has NVML, found without loading it or anything else."""
+"""Presence of NVML on the machine, found without loading it."""
 
 from __future__ import annotations
 
