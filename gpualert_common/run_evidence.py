@@ -101,7 +101,7 @@ class RunEvidence:
             command=self._launch_record.command,
             host=self._launch_record.host,
             stepping=_measure_steps(progress, arrivals),
-            step_times=_date_steps(progress, arrivals),
+            step_times=_date_steps(progress, arrivals) if self._has_gpus else (),
             earlier=() if recalled is None else recalled.runs,
         )
 
@@ -112,6 +112,10 @@ class RunEvidence:
         subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
         left = "checkpoints" if ending.code == 0 else "kernel_log"
         self.telemetry.add(*sample_once(left, subject))
+
+    @property
+    def _has_gpus(self) -> bool:
+        return bool(self.telemetry.list_entities("gpu"))
 
     def _name_missing_sources(self, ending: Ending) -> None:
         """Add each source without samples, with the reason."""
@@ -170,11 +174,16 @@ def _measure_steps(
 def _date_steps(
     progress: Progress | None, arrivals: Sequence[tuple[float, int]]
 ) -> tuple[tuple[float, int], ...]:
-    """Return the steps of the last segment with the times at which their lines arrived."""
+    """Return the steps of the last segment, each with a time before which it was not printed.
+
+    The index has an entry for each thousandth of a run, so a line may be much older than its entry.
+    """
     if progress is None or not arrivals:
         return ()
     last = progress.points[-1]
-    dated = add_times(progress, arrivals).points
+    since = [0.0, *(at for at, _size in arrivals[:-1])]
+    earliest = [(at, size) for at, (_at, size) in zip(since, arrivals, strict=True)]
+    dated = add_times(progress, earliest).points
     return tuple(
         (point.at, point.step)
         for point in dated

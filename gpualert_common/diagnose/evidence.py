@@ -31,8 +31,9 @@ class RunObservations(Struct, frozen=True):
     ``ended_at`` is the present time, and of one without output ``last_output_at`` is the time of
     the launch.  ``progress`` is None where the logs could not be read for it; ``timing`` is known
     only while the run is monitored.  ``stepping`` holds a number of steps, and the seconds that
-    they took by the clock.  ``step_times`` are the steps of a run that ended, each with the time at
-    which its line arrived.  ``earlier`` are the earlier runs of the same training, newest first.
+    they took by the clock.  ``step_times`` are the steps of a run on GPUs that ended, each
+    with a time before which its line was not printed.  ``earlier`` are the earlier runs of the same
+    training, newest first.
     """
 
     telemetry: Telemetry

@@ -151,7 +151,10 @@ def main() -> int:
             tally_all(workers.map, options.variants, missing=gone) for gone in (False, True)
         )
     if options.page:
-        text = f"{options.variants} variants of each family.\n\n{format_page(complete, reduced)}"
+        text = (
+            f"Variants of each family: {options.variants}, and at least one of each scenario.\n\n"
+        )
+        text += format_page(complete, reduced)
         PAGE.write_text(BLOCK.sub(lambda found: f"{found[1]}\n{text}", PAGE.read_text()))
     return 1 if any(one.crossed for _case, one in (*complete, *reduced)) else 0
 
