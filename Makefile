@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
-.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
+.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -150,6 +150,7 @@ nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
 	$(PY) -m pytest -m hypothesis --hypothesis-profile=random $(IN_CORE)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken
+	+$(MAKE) --no-print-directory scenarios
 	+$(MAKE) --no-print-directory corpus
 	+$(MAKE) --no-print-directory matrix
 
@@ -162,6 +163,10 @@ $(FAULT_LANES): fault-tables-%:
 
 test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests of the engines' own operators, with ours in their place
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class gpualert
+
+VARIANTS ?= 200
+scenarios: $(VENV)/.ready  ## docs/scenarios.md from variants of the scenarios of each family (nightly)
+	nice $(PY) -m tests.scenarios --variants $(VARIANTS) --page
 
 # A row is named as `python -m tests.matrix --list` prints it.  It takes ten minutes on two cores.
 ROWS ?=

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,12 @@ from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
-from gpualert_common.progress import Progress, measure_steps, read_index
+from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number
 from gpualert_common.record import INDEX, Record
-from gpualert_common.spec import Ending
-from gpualert_common.telemetry.series import Telemetry, sample_once
-from gpualert_common.telemetry.source import ObservedRun
+from gpualert_common.spec import OBSERVER, Ending
+from gpualert_common.telemetry.series import SourceAvailability, Telemetry, sample_once
+from gpualert_common.telemetry.source import ObservedRun, list_sources
 
 if TYPE_CHECKING:
     from gpualert_common.history import EarlierRuns
@@ -83,11 +84,13 @@ class RunEvidence:
         pid = self.record.leader_pid if ending is None else ending.pid
         if ending is not None:
             self._sample_once(ending, pid, started_at, progress)
+            self._name_missing_sources(ending)
         ended_at = (None if ending is None else ending.ended_at) or time.time()
         recalled = None
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
             recalled = self.recall()
             self.telemetry.add(describe_history(recalled), ())
+        arrivals = () if ending is None else self._read_arrivals(ended_at, progress)
         return RunObservations(
             self.telemetry,
             pid,
@@ -97,7 +100,8 @@ class RunEvidence:
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,
-            stepping=None if ending is None else self._measure_steps(ended_at, progress),
+            stepping=_measure_steps(progress, arrivals),
+            step_times=_date_steps(progress, arrivals) if self._has_gpus else (),
             earlier=() if recalled is None else recalled.runs,
         )
 
@@ -114,21 +118,81 @@ class RunEvidence:
         for source in left:
             self.telemetry.add(*sample_once(source, subject))
 
-    def _measure_steps(
+    @property
+    def _has_gpus(self) -> bool:
+        return bool(self.telemetry.list_entities("gpu"))
+
+    def _name_missing_sources(self, ending: Ending) -> None:
+        """Add each source without samples, with the reason."""
+        missing = set(list_sources()) - self.telemetry.sources.keys()
+        if not missing or not ending.started:
+            return
+        why = self._explain_missing()
+        for name in sorted(missing):
+            self.telemetry.add(SourceAvailability(name, available=False, why=why), ())
+
+    def _explain_missing(self) -> str:
+        if not self._launch_record.observe:
+            return "not sampled: the sampling of this run is switched off"
+        try:
+            problem = next(
+                one.fields.get("problem", "")
+                for one in self.record.events()
+                if one.name == "not_started" and one.fields.get("what") == OBSERVER
+            )
+        except (OSError, RecordError):
+            return "not sampled: the events of the run cannot be read"
+        except StopIteration:
+            return "not sampled: the run ended before its first sample"
+        return f"not sampled: the observer could not be started: {problem}"
+
+    def _read_arrivals(
         self, ended_at: float, progress: Progress | None
-    ) -> tuple[int, float] | None:
-        """Return steps and seconds by the clock, of a training that reports no times."""
+    ) -> Sequence[tuple[float, int]]:
+        """Return the growth of the log with the training's points; empty for a short run."""
         points = () if progress is None else progress.points
         logs = self._launch_record.logs
-        has_times = any(point.step_s or point.throughput for point in points)
-        if progress is None or not points or has_times or points[-1].file not in logs:
-            return None
+        if not points or points[-1].file not in logs:
+            return ()
         try:
             with open(self.record.open_log(INDEX), "rb") as file:
                 lines = file.readlines(_MOST_INDEX_BYTES)
         except OSError:
-            return None  # a short run has no index
+            return ()
         index = b"".join(lines[:: len(lines) // _MOST_MOMENTS + 1])
         started_at = self._launch_record.created_at
         arrivals = read_index(index, started_at, logs.index(points[-1].file))
-        return measure_steps(progress, [*arrivals, (ended_at, sys.maxsize)])
+        return [*arrivals, (ended_at, sys.maxsize)]
+
+
+def _measure_steps(
+    progress: Progress | None, arrivals: Sequence[tuple[float, int]]
+) -> tuple[int, float] | None:
+    """Return steps and seconds by the clock, of a training that reports no times."""
+    if progress is None or not arrivals:
+        return None
+    if any(point.step_s or point.throughput for point in progress.points):
+        return None
+    return measure_steps(progress, arrivals)
+
+
+def _date_steps(
+    progress: Progress | None, arrivals: Sequence[tuple[float, int]]
+) -> tuple[tuple[float, int], ...]:
+    """Return the steps of the last segment, each with a time before which it was not printed.
+
+    The index has an entry for each thousandth of a run, so a line may be much older than its entry.
+    """
+    if progress is None or not arrivals:
+        return ()
+    last = progress.points[-1]
+    since = [0.0, *(at for at, _size in arrivals[:-1])]
+    earliest = [(at, size) for at, (_at, size) in zip(since, arrivals, strict=True)]
+    dated = add_times(progress, earliest).points
+    return tuple(
+        (point.at, point.step)
+        for point in dated
+        if point.at is not None
+        and point.step is not None
+        and (point.file, point.segment) == (last.file, last.segment)
+    )

@@ -12,12 +12,13 @@ from gpualert_common.abandoned_runs import finish_abandoned_runs, mark_finished
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.record.marks import UNDELIVERED, find_state_dir
 from gpualert_common.record_locations import list_places
-from gpualert_common.spec import EARLY
+from gpualert_common.spec import EARLY, OBSERVER
+from gpualert_common.supervise.helper_process import START_AFTER_S, HelperProcess
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from subprocess import Popen
 
     from gpualert_common.launch.preparation import PreparedRun
@@ -51,19 +52,29 @@ class RunHooks:
 
         return RunClassifier(LaunchRecord.of_own(self._prepared.launch_record), self._record)
 
-    def helper_processes(self) -> dict[str, Callable[[], Popen[bytes]]]:
-        """Return, by name, a function that starts each helper process.
+    def helper_processes(self) -> list[HelperProcess]:
+        """Return the helper processes, none of them started.
 
         "survey" lists the files of the working directory, if alerts may carry new ones; "observer"
-        samples the machine.
+        samples the machine.  Where there are GPUs, it starts with the run: what a GPU reports
+        before the run uses it is the baseline of its counters.
         """
+        from gpualert_common.telemetry.nvml.presence import has_library
+
         record = self._record
         marker = run_marker(record.run_id)
-        found: dict[str, Callable[[], Popen[bytes]]] = {}
+        found: list[HelperProcess] = []
         if self._spec.alerts is not None:
-            found["survey"] = lambda: _start_helper("artifacts.snapshot_program", record)
+            found.append(
+                HelperProcess("survey", lambda: _start_helper("artifacts.snapshot_program", record))
+            )
         if self._spec.observe:
-            found["observer"] = lambda: _start_helper("telemetry.sampler", record, marker)
+            after_s = 0.0 if has_library() else START_AFTER_S
+            found.append(
+                HelperProcess(
+                    OBSERVER, lambda: _start_helper("telemetry.sampler", record, marker), after_s
+                )
+            )
         return found
 
     def freeze_artifacts(self, ending: Ending) -> None:

@@ -36,6 +36,8 @@ EXIT_NOT_FOUND = 127
 
 ENDED = "ended"
 """Topic of the alert about the end of a run."""
+OBSERVER = "observer"
+"""Name of the helper process that samples the machine."""
 EARLY = "early_"
 """Prefix of the topic of a warning that is sent during a run."""
 

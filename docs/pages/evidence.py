@@ -13,7 +13,9 @@ Made from `gpualert_common/telemetry/sources/*.py`, `gpualert_common/diagnose/ph
 and `gpualert_common/diagnose/thresholds.py` by `make docs`; do not edit.
 
 If a run lasts for more than a second, a separate process samples the machine every five seconds,
-and once more when the run has ended (`--no-observe` switches this off). The samples are in
+and once more when the run has ended (`--no-observe` switches this off). Where NVML is installed, it
+starts with the run: its first sample is the baseline of the GPUs' counters. A source that was not
+sampled is named in the verdict, with the reason. The samples are in
 `telemetry.jsonl` of the run's record: every sample of the last hour, and fewer of the time before,
 with the extremes of those that were dropped. The verdict lists each source that is not available,
 with the reason; `gpualert doctor` reports this before a run, and how to make it available.

@@ -32,7 +32,9 @@ class RunObservations(Struct, frozen=True):
     ``ended_at`` is the present time, and of one without output ``last_output_at`` is the time of
     the launch.  ``progress`` is None where the logs could not be read for it; ``timing`` is known
     only while the run is monitored.  ``stepping`` holds a number of steps, and the seconds that
-    they took by the clock.  ``earlier`` are the earlier runs of the same training, newest first.
+    they took by the clock.  ``step_times`` are the steps of a run on GPUs that ended, each
+    with a time before which its line was not printed.  ``earlier`` are the earlier runs of the same
+    training, newest first.
     """
 
     telemetry: Telemetry
@@ -45,6 +47,7 @@ class RunObservations(Struct, frozen=True):
     timing: OutputTiming | None = None
     host: str | None = None
     stepping: tuple[int, float] | None = None
+    step_times: tuple[tuple[float, int], ...] = ()
     earlier: tuple[PastRun, ...] = ()
 
 
@@ -122,6 +125,11 @@ class Evidence(Struct, frozen=True, dict=True):
         """Duration of the run; 0 for a log alone."""
         return max(0.0, self.ended_at - self.started_at)
 
+    def count_steps_since(self, at: float) -> int:
+        """Return the number of steps that the log reported after this time; 0 if not known."""
+        steps = [step for when, step in self.observations.step_times if when >= at]
+        return max(steps) - min(steps) if steps else 0
+
     def get_facts(self, source: str) -> Mapping[str, Any]:
         """Return the constant facts of a source; none for one that is not available."""
         found = self.telemetry.sources.get(source)
@@ -175,6 +183,30 @@ class Evidence(Struct, frozen=True, dict=True):
             if int(of.rpartition(":")[2]) in self.pids and self._is_used(of)
         }
         return tuple(of for of in every if of in ours)
+
+    def may_use(self, gpu: str) -> bool:
+        """Return whether the run uses a GPU, or ended before its samples could show that."""
+        if gpu in self.gpus:
+            return True
+        every = self.telemetry.list_entities("gpu")
+        has_own = any("/pid:" in of and int(of.rpartition(":")[2]) in self.pids for of in every)
+        samples = max((len(self.series(of, "memory_used_bytes").at) for of in every), default=0)
+        visible = self._visible_gpus
+        is_hidden = visible.isdisjoint({gpu, "gpu:"})  # "gpu:" where no variable restricts them
+        return not has_own and samples <= thresholds.TOO_FEW_SAMPLES and not is_hidden
+
+    def has_baseline(self, gpu: str) -> bool:
+        """Return whether the first sample of a GPU shows its state before the run used it."""
+        first = self.series(gpu, "memory_used_bytes").at[:1]
+        if not first:
+            return False
+        used_from = [
+            self.series(of, "memory_used_bytes").at[0]
+            for of in self.telemetry.list_entities("gpu")
+            if of.startswith(f"{gpu}/pid:") and int(of.rpartition(":")[2]) in self.pids
+        ]
+        is_early = first[0] <= self.started_at + thresholds.BASELINE_WITHIN_S
+        return is_early or min(used_from, default=0.0) > first[0]
 
     def _is_used(self, of: str) -> bool:
         return self.series(of, "memory_used_bytes").peak >= thresholds.GPU_USED_MIB * 2**20

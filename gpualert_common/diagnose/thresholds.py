@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-_OURS = "ours; calibrated on the scenarios in tests/scenarios"
+_OURS = "ours; calibrated on the open scenarios in tests/scenarios"
 _BY_REASON = "ours; by its reason, not calibrated"
 
 
@@ -35,6 +35,13 @@ GPU_USED_MIB = Threshold(
 )
 LEAST_SAMPLES = Threshold(
     24.0, "samples", "two minutes: loading and compiling take the first samples"
+)
+
+TOO_FEW_SAMPLES = Threshold(
+    2.0,
+    "samples of a GPU",
+    "one is taken at the launch and one at the end: a run of ten seconds has no other",
+    "the period of the sources (5 s)",
 )
 
 # -- before training began -------------------------------------------------------------------------
@@ -83,6 +90,18 @@ FAULT_BEFORE_END_S = Threshold(
     "torch.distributed: default time-out of a NCCL process group, plus minutes for its watchdog",
 )
 
+BASELINE_WITHIN_S = Threshold(
+    2.0,
+    "s after the launch",
+    "a program that has loaded its framework and opened CUDA can harm a GPU, not one before that",
+    "ours; measured with a stand-in for NVML, the first sample is complete 0.3 s after the launch",
+)
+STEPS_DESPITE_FAULT = Threshold(
+    5.0,
+    "steps after a fault",
+    "a step that was submitted before a fault may be reported after it; the next one fails",
+    "ours",
+)
 FAULT_AT_ONCE_S = Threshold(
     60.0,
     "s",
@@ -99,6 +118,12 @@ THROTTLED_SHARE = Threshold(
 )
 THROTTLE_WINDOW_S = Threshold(
     600.0, "s", "shorter slowdowns follow the load", "gpud: a window of 10 minutes"
+)
+THROTTLED_STEP = Threshold(
+    1.2,
+    "times the time of a step before",
+    "in less than ten minutes only slower steps show that a low clock matters; times vary by less",
+    "ours; a clock below CLOCK_DROP makes steps that only compute 1.25 times as long",
 )
 THROTTLE_LEAST_S = Threshold(60.0, "s", "a share of less than a minute is a share of a few samples")
 CLOCK_DROP = Threshold(
@@ -156,6 +181,7 @@ LEAST_SAVES = Threshold(10.0, "checkpoints", "a short test may save at every ste
 SAVES_PER_STEP = Threshold(
     0.5, "checkpoints a step", "a checkpoint every other step costs more than it saves", "Grogh"
 )
+RARE_SAVES = Threshold(0.05, "checkpoints a step", "a tenth of the checkpoints of a save storm")
 EARLIER_RUNS = Threshold(
     3.0, "successful earlier runs", "one run alone can move the median of fewer"
 )

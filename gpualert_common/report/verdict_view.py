@@ -214,7 +214,11 @@ def _repeats(text: str, others: Sequence[str]) -> bool:
 
 
 def _unavailable(verdict: Verdict, text: TextSanitizer) -> Iterator[str]:
+    names: dict[str, list[str]] = {}
     for one in verdict.sources[:MOST_ITEMS]:
         if not one.available:
-            name, why = text.line(one.name).replace("_", " "), text.line(one.why)
-            yield f"{name} ({why})" if why else name
+            name = text.line(one.name).replace("_", " ")
+            names.setdefault(text.line(one.why), []).append(name)
+    for why, found in names.items():
+        listed = ", ".join(found)
+        yield f"{listed} ({why})" if why else listed

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 START_AFTER_S = 1.0
-"""A shorter run needs no helper: all that it made is as new as it is."""
+"""A shorter run needs no helper, as a rule: all that it made is as new as it is."""
 _DEATH_S = 0.5
 """Deadline for the kernel to end a killed process, which takes it milliseconds."""
 
@@ -19,11 +19,14 @@ _DEATH_S = 0.5
 class HelperProcess:
     """A process that is started once the run has lasted for a moment, and ends with the run.
 
-    ``name`` says what it does.
+    ``name`` says what it does; ``start_after_s`` is the age of the run at which it is started.
     """
 
-    def __init__(self, name: str, start: Callable[[], Popen[bytes]]) -> None:
+    def __init__(
+        self, name: str, start: Callable[[], Popen[bytes]], start_after_s: float = START_AFTER_S
+    ) -> None:
         self.name = name
+        self._start_after_s = start_after_s
         self._start: Callable[[], Popen[bytes]] | None = start
         self._process: Popen[bytes] | None = None
 
@@ -31,7 +34,7 @@ class HelperProcess:
         """Start or reap it as due at this age of the run; return why it did not start, or ""."""
         if self._process is not None:
             self._process.poll()  # reaps it
-        elif self._start is not None and age_s >= START_AFTER_S:
+        elif self._start is not None and age_s >= self._start_after_s:
             start, self._start = self._start, None
             try:
                 self._process = start()

@@ -25,7 +25,6 @@ from gpualert_common.codec import encode
 from gpualert_common.record import VERDICT
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.detachment import detach
-from gpualert_common.supervise.helper_process import HelperProcess
 from gpualert_common.supervise.live_classifier import LiveClassifier
 from gpualert_common.supervise.record_writer import RecordWriter
 
@@ -80,9 +79,7 @@ class Recorder:
         self._terminal = hooks.terminal
         self._writer = RecordWriter(record, launch_record, logs)
         self._classifier = LiveClassifier(logs, hooks.make_classifier)
-        self._helpers = [
-            HelperProcess(name, start) for name, start in hooks.helper_processes().items()
-        ]
+        self._helpers = hooks.helper_processes()
         self._end: dict[str, Any] | None = None
         self._beat_due = 0.0
         self.verdict: Verdict | None = None
@@ -113,6 +110,7 @@ class Recorder:
         self._receive()
         is_short = self._end is not None
         if not is_short:
+            self._start_helpers()
             self._classifier.start()
             self._hooks.finish_abandoned_runs()
             self._follow()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from subprocess import Popen
     from typing import Protocol
 
     from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending
+    from gpualert_common.supervise.helper_process import HelperProcess
     from gpualert_common.supervise.live_classifier import LogClassifier
     from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
         def make_classifier(self) -> LogClassifier:
             """Return the classifier of the run's logs; may import heavy modules."""
 
-        def helper_processes(self) -> Mapping[str, Callable[[], Popen[bytes]]]:
-            """Return a function that starts each helper process, by the helper's purpose.
+        def helper_processes(self) -> list[HelperProcess]:
+            """Return the helper processes, none of them started.
 
-            The recorder starts them once the run has lasted a moment, and ends them with the run.
+            The recorder starts each at its age of the run, and ends them with the run.
             """
 
         def freeze_artifacts(self, ending: Ending) -> None:

@@ -3,12 +3,14 @@
 Each table has a row for each family and a column for each family in a verdict.  A second table
 shows causes where they differ.  Both are repeated with sources missing at random.  ``less`` means a
 weaker verdict for weak evidence: incomplete, but not wrong.  Verdicts that confuse job and machine
-are counted separately.
+are counted separately.  ``--page`` writes the counts of each family to docs/scenarios.md, apart for
+the third of the scenarios that is frozen.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -17,8 +19,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from tests.scenarios.catalogue import CASES, by_family, is_crossed, side_of
+from tests.scenarios.catalogue import CASES, Case, by_family, is_crossed, side_of
 from tests.scenarios.every import MODULES
+
+PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
+BLOCK = re.compile(r"(<!-- scenarios -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 @dataclass
@@ -71,28 +76,66 @@ def table(pairs: Counter[tuple[str, str]], corner: str) -> str:
     return "\n".join(lines)
 
 
-def tally_all(run: Callable[..., Iterable[Tally]], variants: int, *, missing: bool) -> Tally:
-    """Print the verdicts on all cases and return them."""
+def tally_all(
+    run: Callable[..., Iterable[Tally]], variants: int, *, missing: bool
+) -> list[tuple[Case, Tally]]:
+    """Print the verdicts on all cases and return them by case.
+
+    Wrong verdicts on frozen scenarios are counted in the tables, but not listed.
+    """
     each = [-(-variants // sum(other.of == case.of for other in CASES)) for case in CASES]
     found = list(run(partial(tally_case, missing=missing), range(len(CASES)), each))
+    by_case = list(zip(CASES, found, strict=True))
     whole = sum(found, Tally())
     print("with sources missing at random" if missing else "with all sources")
     print(table(whole.families, "true / found"))
-    for (true, other), count in sorted(whole.causes.items()):
-        if true != other:
-            print(f"  {true} reported as {other}: {count}")
-    total = whole.causes.total()
+    for case, one in by_case:
+        for (true, other), count in sorted(one.causes.items()):
+            if true != other and not case.is_frozen:
+                print(f"  {case.name}: {true} reported as {other}: {count}")
     print(
-        f"{whole.right} of {total} right, {whole.less} weaker than the truth; "
+        f"{whole.right} of {whole.causes.total()} right, {whole.less} weaker than the truth; "
         f"{whole.crossed} times job and machine confused"
     )
-    return whole
+    return by_case
+
+
+def format_page(complete: list[tuple[Case, Tally]], reduced: list[tuple[Case, Tally]]) -> str:
+    """Return the table of the page: a row for each family, and one for all."""
+    of_each = ("right", "weaker", "wrong")
+    columns = ["family", "scenarios", "near misses"]
+    columns += [
+        f"{part}: {name}" for part in ("open", "frozen", "sources missing") for name in of_each
+    ]
+    columns += ["job and machine confused"]
+    lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
+    families = sorted({case.of for case in CASES})
+    for name in (*families, "all"):
+        cases = [case for case in CASES if name in (case.of, "all")]
+        near = sum(case.is_near_miss for case in cases)
+        parts = [
+            [one for case, one in complete if case in cases and not case.is_frozen],
+            [one for case, one in complete if case in cases and case.is_frozen],
+            [one for case, one in reduced if case in cases],
+        ]
+        cells = [cell for part in parts for cell in _cells(sum(part, Tally()))]
+        both = [one.crossed for case, one in (*complete, *reduced) if case in cases]
+        row = (name, len(cases) - near, near, *cells, sum(both))
+        lines.append("| " + " | ".join(map(str, row)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(tally: Tally) -> tuple[str, int, int]:
+    total = tally.causes.total()
+    return f"{tally.right} of {total}", tally.less, total - tally.right - tally.less
 
 
 def main() -> int:
     """Print the tables; return 1 if a verdict confuses job and machine."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variants", type=int, default=200, help="of each family")
+    parser.add_argument("--processes", type=int, default=None, help="that run at once")
+    parser.add_argument("--page", action="store_true", help="write the table of docs/scenarios.md")
     parser.add_argument("--list", action="store_true", help="only list the scenarios")
     options = parser.parse_args()
     assert MODULES
@@ -103,12 +146,17 @@ def main() -> int:
             print("  not: " + ", ".join(case.name for case in near))
     if options.list:
         return 0
-    with ProcessPoolExecutor() as workers:
-        whole = sum(
-            (tally_all(workers.map, options.variants, missing=gone) for gone in (False, True)),
-            Tally(),
+    with ProcessPoolExecutor(options.processes) as workers:
+        complete, reduced = (
+            tally_all(workers.map, options.variants, missing=gone) for gone in (False, True)
         )
-    return 1 if whole.crossed else 0
+    if options.page:
+        text = (
+            f"Variants of each family: {options.variants}, and at least one of each scenario.\n\n"
+        )
+        text += format_page(complete, reduced)
+        PAGE.write_text(BLOCK.sub(lambda found: f"{found[1]}\n{text}", PAGE.read_text()))
+    return 1 if any(one.crossed for _case, one in (*complete, *reduced)) else 0
 
 
 if __name__ == "__main__":

@@ -375,3 +375,70 @@ def errors_of_a_neighbour(chance: Random) -> Scene:
         variables={"CUDA_VISIBLE_DEVICES": str(own)},
         missing=["kernel_log"],
     )
+
+
+@near_miss("B2", "cuda_runtime")
+def counter_of_unknown_age(chance: Random) -> Scene:
+    """A counter above zero in a first sample that came late: it may be of the run, or older."""
+    count = float(chance.randint(1, 40))
+    card = Card(counters={"ecc_uncorrected_total": steps((0.0, count))})
+    log = CUDA_ERROR.format(what="an illegal memory access was encountered")
+    late_s = chance.uniform(4.0, 9.0)
+    return Scene(cards=[card], code=1, log=log, seconds=90.0, first_sample_s=late_s)
+
+
+@scenario("B2", "gpu_hardware")
+def lost_in_a_short_run(chance: Random) -> Scene:
+    """A GPU is lost in a run of seconds, before a sample shows who used it."""
+    lost = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
+    log = CUDA_ERROR.format(what="unspecified launch failure")
+    card = Card(used=False, memory=flat(0.0))
+    at = chance.uniform(0.3, 0.9)
+    return Scene(cards=[card], code=1, log=log, seconds=4.0, events=[("nvml", at, lost)])
+
+
+@near_miss("B2", "traceback", family=None)
+def went_on_after_a_fault(chance: Random) -> Scene:
+    """A GPU falls off the bus, but the training makes 25 more steps and fails at a bug."""
+    count = 40
+    log = "".join(f"step {step} loss {5 / step:.4f}\n" for step in range(1, count + 1))
+    log += traceback("KeyError: 'labels'", "main", "step")
+    seconds = chance.uniform(45.0, 75.0)
+    return Scene(
+        cards=_cards(1),
+        code=1,
+        log=log,
+        seconds=seconds,
+        events=report_xid(79, 0, chance.uniform(0.1, 0.3)),
+        printed=lambda part: min(1.0, part),
+    )
+
+
+def _hot_for_minutes(chance: Random, slows: float) -> Scene:
+    """Return a run of 150 s whose card is hot after 20 s; each step then takes longer."""
+    at = 20 / 150
+    count = 120
+    log = "".join(f"step {step} loss {5 / step:.4f}\n" for step in range(1, count + 1))
+    early = at * slows / (at * slows + 1 - at)
+    clock = steps((0.0, 1980.0), (at, chance.uniform(880.0, 1100.0)))
+    card = Card(clock=clock, counters={"throttled_hw_thermal_ns_total": rising(150e9, at)})
+    return Scene(
+        cards=[card],
+        log=log,
+        seconds=150.0,
+        printed=lambda part: (
+            early * part / at if part < at else early + (1 - early) * (part - at) / (1 - at)
+        ),
+    )
+
+
+@scenario("B3", "throttling")
+def hot_for_two_minutes(chance: Random) -> Scene:
+    """A card is hot for 130 of 150 s, and the steps take twice as long."""
+    return _hot_for_minutes(chance, chance.uniform(1.8, 2.5))
+
+
+@near_miss("B3", "none")
+def hot_but_as_fast(chance: Random) -> Scene:
+    """A card is hot for 130 of 150 s, but the steps wait for something else."""
+    return _hot_for_minutes(chance, 1.0)

@@ -18,7 +18,7 @@ from typing import Any
 from gpualert_common import record_locations, recover
 from gpualert_common.codec import encode
 from gpualert_common.launch_record import Owner
-from gpualert_common.record import EXIT, SPEC, Record
+from gpualert_common.record import EXIT, INDEX, SPEC, Record
 from gpualert_common.record.record import describe
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.telemetry.source import PERIOD_S, Sample, SourceEvent
@@ -95,7 +95,8 @@ class Scene:
     ``silent_s`` is the time between its last output and its end; ``cores`` the processor usage;
     ``checkpoints`` the facts of that source.  ``cause`` is the true one, if it depends on a random
     choice.  ``earlier`` are earlier runs of the same command in the history; ``given`` are further
-    facts of the source environment, ``custody`` those of an engine.
+    facts of the source environment, ``custody`` those of an engine.  ``printed`` is the part of the
+    log that was printed, for its index; ``first_sample_s`` the time of the first sample.
     """
 
     cards: Sequence[Card] = ()
@@ -119,6 +120,8 @@ class Scene:
     given: dict[str, Any] = field(default_factory=dict)
     custody: Owner | None = None
     gpu_model: str = "NVIDIA H100 80GB HBM3"
+    printed: Curve | None = None
+    first_sample_s: float = 0.0
     hostname: str = field(default_factory=lambda: os.uname().nodename)
     seed: int = 0
 
@@ -138,6 +141,12 @@ class Scene:
         path = Path(record.log_path(LOG))
         path.write_text(self.log)
         os.utime(path, (now - self.silent_s, now - self.silent_s))
+        if self.printed is not None:
+            size = len(self.log.encode())
+            for second in range(1, int(self.seconds)):
+                record.append(
+                    INDEX, f"{second}.0 {int(size * self.printed(second / self.seconds))}"
+                )
         record.append_event("launched", began, pid=PID, start_ticks=1)
         self._look(record, began)
         ending = Ending(began, now)
@@ -166,7 +175,7 @@ class Scene:
                 writer.add_source(name, available=False, why="not here", remedy="")
             else:
                 writer.add_source(name, available=True, facts=facts)
-        looks = int(self.seconds / PERIOD_S)
+        looks = max(1, int(self.seconds / PERIOD_S))
         pending = sorted(self.events, key=lambda one: one[1])
         cpu_s = 0.0
         for look in range(looks + 1):
@@ -187,7 +196,8 @@ class Scene:
                 if source not in self.missing:
                     when = began + at * self.seconds
                     seen.append((source, _at(event, when)))
-            writer.add(began + look * PERIOD_S, seen)
+            at_s = min(self.seconds, max(self.first_sample_s, look * PERIOD_S))
+            writer.add(began + at_s, seen)
 
     def _sources(self) -> dict[str, dict[str, Any]]:
         gpus = [

@@ -11,13 +11,16 @@ import pytest
 
 from gpualert_common.record import Record
 from tests.supervised import Lab, python
-from tests.telemetry.standin import GpuEvent, Process, Scenario, environment, gpu
+from tests.telemetry.standin import GpuEvent, Process, Scenario, environment, gpu, steps
 
 HELD = 60 << 30
 FAULT = 79
 """GPU fallen off the bus."""
 OF_THE_PROGRAM = 31
 """A page fault, which a program causes."""
+
+ECC_UNCORRECTED_FIELD = 4
+"""The number of the counter in NVML."""
 
 CUDA_ERROR = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered"
 
@@ -82,6 +85,61 @@ def test_lost_gpu(lab: Lab) -> None:
     machine = Scenario((used(lab, 0, lost_at_s=8.0), used(lab, 1)))
     verdict = run(lab, machine, *trains(lab, 20, CUDA_ERROR, 1))
     assert verdict["cause"] == "gpu_hardware"
+
+
+WAITS = """
+import glob, os, sys, time
+samples = os.path.join({state!r}, "runs", "*", "telemetry.jsonl")
+def has_sample():
+    return any('"gpu:0"' in open(path).read() for path in glob.glob(samples))
+while not has_sample():
+    time.sleep(0.02)
+"""
+"""Start of a program that does nothing before the first sample of its GPU."""
+FAILS = f"""
+print({CUDA_ERROR!r}, file=sys.stderr)
+sys.exit(1)
+"""
+
+
+def test_early_fault(lab: Lab) -> None:
+    """A counter that rises within seconds after the launch is a fault of the run: its first sample
+    is from before that."""
+    clock = lab.home / "clock"
+    clock.touch()
+    os.utime(clock, (0, 0))
+    errors = {**gpu(0).fields, ECC_UNCORRECTED_FIELD: steps((0, 2), (2e9, 3))}
+    machine = Scenario((used(lab, 0, fields=errors),), clock=clock)
+    body = f"os.utime({str(clock)!r}, (time.time() - 3e9,) * 2)\n"
+    program = python(WAITS.format(state=str(lab.state)) + _holds(lab) + body + FAILS)
+    verdict = run(lab, machine, *program)
+    assert (verdict["cause"], verdict["attribution"]) == ("gpu_hardware", "infrastructure")
+
+
+def test_fault_before_the_run(lab: Lab) -> None:
+    """A counter that was above zero before the run used the GPU is no fault of the run."""
+    errors = {**gpu(0).fields, ECC_UNCORRECTED_FIELD: 2}
+    program = python(WAITS.format(state=str(lab.state)) + _holds(lab) + FAILS)
+    verdict = run(lab, Scenario((used(lab, 0, fields=errors),)), *program)
+    assert verdict["cause"] == "cuda_runtime"
+    assert "latent_fault" in [one["kind"] for one in verdict["warnings"]]
+
+
+def test_lost_early(lab: Lab) -> None:
+    """A GPU that is lost in a run of seconds explains its CUDA error, with less confidence where
+    no sample shows that the run used it."""
+    machine = Scenario(
+        (replace(gpu(0), memory_used=0, lost_at_s=1.0), replace(gpu(1), memory_used=0))
+    )
+    program = python("import sys, time\ntime.sleep(3)\n" + FAILS)
+    verdict = run(lab, machine, *program)
+    assert (verdict["cause"], verdict["confidence"]) == ("gpu_hardware", 0.8)
+    assert "whether that GPU was one of the run's" in verdict["cannot_decide"]
+
+
+def _holds(lab: Lab) -> str:
+    """Return the line by which a program holds memory of the GPUs that name its file."""
+    return f"open({str(lab.home / 'pid')!r}, 'w').write(str(os.getpid()))\n"
 
 
 def test_without_a_library(lab: Lab) -> None:

@@ -13,7 +13,9 @@ import pytest
 from gpualert_common import run
 from gpualert_common.record import Record
 from gpualert_common.telemetry.series import Telemetry
+from gpualert_common.telemetry.source import list_sources
 from tests.supervised import Lab, Supervised, breaking, python, shell, until
+from tests.telemetry.standin import Scenario, environment, gpu
 
 WAITS = shell("echo ready; until [ -e go ]; do sleep 0.05; done; exit 3")
 OBSERVER = "gpualert_common.telemetry.sampler"
@@ -75,11 +77,61 @@ def test_short_run_has_none(sampled_lab: Lab) -> None:
     assert not (Path(path) / "telemetry.jsonl").exists()
 
 
+def _reasons(lab: Lab) -> dict[str, str]:
+    """Return why each source of the only run was not sampled."""
+    verdict = lab.record().read_json("verdict.json")
+    assert verdict is not None
+    found = {one["name"]: one["why"] for one in verdict["sources"] if not one["available"]}
+    return {name: why for name, why in found.items() if name in list_sources()}
+
+
 def test_no_observe(sampled_lab: Lab) -> None:
-    """With --no-observe there is no sampler."""
+    """With --no-observe there is no sampler, and each source is named as not sampled."""
     sampled_lab.gpualert("run", "--no-observe", "--", "sleep", "2")
     (path,) = sampled_lab.records()
     assert not (Path(path) / "telemetry.jsonl").exists()
+    reasons = _reasons(sampled_lab)
+    assert reasons.keys() == set(list_sources())
+    assert {"not sampled: the sampling of this run is switched off"} == set(reasons.values())
+
+
+NO_OBSERVER = """
+from gpualert_common.processes import program
+start_program = program.start_program
+def start(module, *arguments, **options):
+    if module.endswith(".sampler"):
+        raise OSError(12, "Cannot allocate memory")
+    return start_program(module, *arguments, **options)
+program.start_program = start
+"""
+
+
+def test_observer_that_cannot_be_started(sampled_lab: Lab) -> None:
+    """Each source is named as not sampled, with the error of the start, except for the checkpoints,
+    which can be found after the end."""
+    sampled_lab.start((*breaking(NO_OBSERVER), "run", "--", "sleep", "2")).wait()
+    reasons = _reasons(sampled_lab)
+    assert reasons.keys() == set(list_sources()) - {"checkpoints"}
+    assert all("Cannot allocate memory" in why for why in reasons.values())
+
+
+def test_observer_starts_with_the_run(
+    sampled_lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine with NVML the first sample is written before the next one is due, each source
+    with its own time."""
+    for name, value in environment(Scenario((gpu(0),)), tmp_path / "machine").items():
+        monkeypatch.setenv(name, value)
+    supervised = sampled_lab.launch(*WAITS)
+    held = until(
+        lambda: read_telemetry(supervised.record).series("gpu:0", "memory_used_bytes"),
+        "the first sample of the GPU",
+    )
+    opened = read_telemetry(supervised.record).sources
+    assert opened["nvml"].available
+    (sampled_lab.home / "go").touch()
+    assert supervised.process.wait() == 3
+    assert held.at[0] >= supervised.record.spec.created_at
 
 
 def test_the_sampler_outlives_its_supervisor(sampled_lab: Lab) -> None:

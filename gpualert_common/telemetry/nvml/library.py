@@ -6,10 +6,8 @@ from ctypes import CDLL
 from importlib import import_module
 from typing import Any
 
+from gpualert_common.telemetry.nvml.presence import LIBRARY
 from gpualert_common.telemetry.source import SourceUnavailableError
-
-_LIBRARY = "libnvidia-ml.so.1"
-"""The binding loads the library by the same name."""
 
 LIBRARY_NOT_FOUND = 12
 
@@ -23,7 +21,7 @@ _OPEN_ERRORS = {
         "load it (modprobe nvidia), or install it for the running kernel",
     ),
     LIBRARY_NOT_FOUND: (
-        f"there is no NVML ({_LIBRARY})",
+        f"there is no NVML ({LIBRARY})",
         "install the NVIDIA driver; in a container, request its capability 'utility'",
     ),
     13: ("the NVIDIA driver is too old for nvidia-ml-py", "install a newer driver"),
@@ -45,7 +43,7 @@ def load_binding() -> Any:
     The import takes 20 ms, so it is skipped on a machine without a driver.
     """
     try:
-        CDLL(_LIBRARY)
+        CDLL(LIBRARY)
     except OSError:
         raise SourceUnavailableError(*_OPEN_ERRORS[LIBRARY_NOT_FOUND]) from None
     try:

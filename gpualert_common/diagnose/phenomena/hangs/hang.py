@@ -28,16 +28,18 @@ _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether the run hung at its end, if the evidence shows it."""
-    if not evidence.is_running and evidence.resolution.cause not in _STOPPED:
-        return
     if not evidence.ended_at:
         return  # a log alone has no times
     last_output_at = evidence.observations.last_output_at
     silence_s = evidence.ended_at - last_output_at
     if silence_s < thresholds.SILENCE_S:
-        if evidence.resolution.cause == "time_limit":
+        is_limit = evidence.resolution.cause == "time_limit"
+        is_long = evidence.duration_s >= thresholds.SILENCE_S  # else it had no time to hang
+        if is_limit or (is_long and not evidence.is_running):
             because = f"it had printed something {silence_s:.0f} s before its end"
             yield Finding(FAMILY, Weight.RULED_OUT, because)
+        return
+    if not evidence.is_running and evidence.resolution.cause not in _STOPPED:
         return
     cores = cores_used(evidence, last_output_at)
     gpu_load = gpu_percent(evidence, last_output_at)

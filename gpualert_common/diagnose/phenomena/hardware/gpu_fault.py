@@ -3,10 +3,13 @@
 A fault counts if it happened on a GPU of the run, during the run.  It is the cause of a run that
 failed soon after it, in place of all errors that processes report after they lost their GPU; in a
 successful run it is a warning.  If it is not known whether the GPU is one of the run's, the fault
-explains only errors of GPUs.  A counter that was above zero before the run is a latent fault: a
-warning, never the cause.  An Xid that NVIDIA's catalogue attributes to the application is not a
-hardware fault, and an Xid that follows another one proves nothing by itself.  If neither NVML nor
-the kernel log was available, a CUDA error stays a CUDA error, and its attribution is unknown.
+explains only errors of GPUs; so it does if the run ended before samples could show its GPUs.  A
+training that went on after a fault did not fail at it.  A counter that was above zero before the
+run used the GPU is a latent fault: a warning, never the cause.  Where no sample is so early, such a
+counter decides nothing, and excludes nothing.  An Xid that NVIDIA's catalogue attributes to the
+application is not a hardware fault, and an Xid that follows another one proves nothing by itself.
+If neither NVML nor the kernel log was available, a CUDA error stays a CUDA error, and its
+attribution is unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event, parse_index
@@ -61,10 +63,11 @@ _LATENT = {
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the fault of a GPU, or the evidence against one."""
-    xids = [one for one in evidence.events("xid") if concerns(one, evidence)]
+    xids = [one for one in evidence.events("xid") if _may_concern(one, evidence)]
     faults = [one for one in xids if find_owner(one) in _FAULTS]
-    lost = [one for one in evidence.events("gpu_lost") if one.of in evidence.gpus]
+    lost = [one for one in evidence.events("gpu_lost") if evidence.may_use(one.of)]
     risen = list(_find_rises(evidence))
+    unclear = [] if risen else list(_find_undated(evidence))
     if faults or lost or risen:
         yield _fault(evidence, faults, lost, risen)
     elif any(find_owner(one) is XidOwner.APPLICATION for one in xids):
@@ -75,11 +78,19 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             f"Xid {one.fields['xid']} is reported by the driver for an error of the program",
             claims=(claim_of_event(one),),
         )
-    elif (
-        evidence.resolution.cause not in NO_CAUSES
-        and evidence.is_available("nvml")
-        and evidence.gpus
-    ):
+    elif unclear:
+        gpu, name = unclear[0]
+        yield Finding(
+            FAMILY,
+            Weight.DOUBTS,
+            f"the first sample of GPU {parse_index(gpu)} shows {_LATENT[name]}",
+            cause=evidence.resolution.cause if evidence.resolution.cause in _OF_A_GPU else "",
+            confidence=0.8,
+            cannot_decide=(
+                f"whether GPU {parse_index(gpu)} had {_LATENT[name]} before the run used it",
+            ),
+        )
+    elif evidence.resolution.cause != _CAUSE and _is_covered(evidence):
         yield Finding(
             FAMILY, Weight.RULED_OUT, "no Xid was reported, and no fault counter of its GPUs rose"
         )
@@ -99,10 +110,11 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             text = f"{one.text}; it is not known to belong to this run"
             yield Finding(FAMILY, Weight.WARNS, text, kind="lost_elsewhere")
     for gpu, name in _latent(evidence):
+        since = "before the run started" if evidence.has_baseline(gpu) else "at its first sample"
         yield Finding(
             FAMILY,
             Weight.WARNS,
-            f"GPU {parse_index(gpu)} had {_LATENT[name]} before the run started",
+            f"GPU {parse_index(gpu)} had {_LATENT[name]} {since}",
             kind="latent_fault",
         )
 
@@ -123,9 +135,13 @@ def _fault(
     since = evidence.ended_at - _explains_for_s(evidence.resolution.cause)
     is_reported = any(one.at >= since for one in (*xids, *lost))
     near = is_reported or any(one.at >= since for one in risen)
+    last_at = max([*(one.at for one in (*xids, *lost)), *(one.at for one in risen)])
+    went_on = evidence.count_steps_since(last_at) >= thresholds.STEPS_DESPITE_FAULT
+    if went_on and evidence.resolution.cause in _AT_ONCE:
+        near = False
     gpus = [*(one.of for one in lost), *(find_gpu(one, evidence) for one in xids)]
     gpus += [one.gpu for one in risen]
-    known = [gpu for gpu in gpus if gpu]
+    known = [gpu for gpu in gpus if gpu in evidence.gpus]
     ours = bool(known) or any(is_of_own_process(one, evidence) for one in xids)
     unknown = () if ours else ("whether that GPU was one of the run's",)
     return Finding(
@@ -139,6 +155,24 @@ def _fault(
         details={"fault": because, **_details(xids), **_index(known)},
         cannot_decide=unknown,
     )
+
+
+def _may_concern(event: TelemetryEvent, evidence: Evidence) -> bool:
+    gpu = find_gpu(event, evidence)
+    return concerns(event, evidence) or (gpu is not None and evidence.may_use(gpu))
+
+
+def _is_covered(evidence: Evidence) -> bool:
+    """Return whether a fault of the run's GPUs would have been reported at any time of the run."""
+    if not evidence.gpus or not evidence.is_available("nvml"):
+        return False
+    has_log = evidence.is_available("kernel_log") and not evidence.events("kernel_log_overwritten")
+    return has_log or all(map(evidence.has_baseline, evidence.gpus))
+
+
+def _find_undated(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield counters above zero in a first sample that is no baseline, each with its GPU."""
+    return (one for one in _latent(evidence) if not evidence.has_baseline(one[0]))
 
 
 def _details(xids: list[TelemetryEvent]) -> dict[str, Scalar]:

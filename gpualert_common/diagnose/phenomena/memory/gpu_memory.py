@@ -2,7 +2,8 @@
 
 The log names the cause.  The memory in use agrees when it came near the size of the card.
 Otherwise one of three reasons explains the error and is reported: a single request larger than the
-memory left, other processes on the card, or a rise between two samples.
+memory left, other processes on the card, or a rise between two samples.  In a run with another end,
+cards that never were nearly full speak against this family.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ _CAUSE = "cuda_oom"
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the findings about an error in the log from the memory of the cards."""
-    if evidence.resolution.cause != _CAUSE or not evidence.gpus:
+    if not evidence.gpus:
+        return
+    if evidence.resolution.cause != _CAUSE:
+        yield from _rule_out(evidence)
         return
     gpu, peak, total = max(
         ((gpu, *_peak(evidence, gpu)) for gpu in evidence.gpus), key=lambda one: one[1] / one[2]
@@ -64,6 +68,14 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         corrections=corrections,
         cannot_decide=cannot_decide,
     )
+
+
+def _rule_out(evidence: Evidence) -> Iterator[Finding]:
+    peaks = [_peak(evidence, gpu) for gpu in evidence.gpus]
+    peak, total = max(peaks, key=lambda one: one[0] / one[1])
+    if not evidence.is_running and 0 < peak < thresholds.MEMORY_NEAR_FULL * total:
+        text = f"its GPUs held {format_size(peak)} of {format_size(total)} at most"
+        yield Finding(FAMILY, Weight.RULED_OUT, text)
 
 
 def _peak(evidence: Evidence, gpu: str) -> tuple[int, int]:

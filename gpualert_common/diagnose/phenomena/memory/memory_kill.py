@@ -42,6 +42,7 @@ _OVER = frozenset(
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield the kill, or the evidence against one."""
     if not evidence.has_failed:
+        yield from _rule_out(evidence)
         return
     kills = evidence.events("oom_kill", within_s=thresholds.KILL_BEFORE_END_S)
     ours = [kill for kill in kills if _is_ours(kill, evidence)]
@@ -100,6 +101,14 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             confidence=0.7,
             cannot_decide=("why the peer was lost: it may have been killed for memory",),
         )
+
+
+def _rule_out(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the evidence that a successful run lost no process."""
+    kills = evidence.events("oom_kill", "cgroup_oom_kill")
+    if evidence.is_completed and _is_log_complete(evidence) and not kills:
+        because = "the kernel log has no out-of-memory kill during the run"
+        yield Finding(FAMILY, Weight.RULED_OUT, because)
 
 
 def _is_ours(kill: TelemetryEvent, evidence: Evidence) -> bool:

@@ -1,0 +1,1 @@
+"""Evidence against families that other folders decide by evidence for them."""
