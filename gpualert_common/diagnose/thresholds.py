@@ -2,25 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
-
-_OURS = "ours; calibrated on the open scenarios in tests/scenarios"
-_BY_REASON = "ours; by its reason, not calibrated"
-
-
-class Threshold(float):
-    """A number that decides, with its unit, its reason, and the source of both."""
-
-    unit: str
-    reason: str
-    source: str
-
-    def __new__(cls, value: float, unit: str, reason: str, source: str = _OURS) -> Self:
-        """Return the number *value* with its explanation."""
-        made = super().__new__(cls, value)
-        made.unit, made.reason, made.source = unit, reason, source
-        return made
-
+from gpualert_common.diagnose import training_thresholds
+from gpualert_common.diagnose.threshold import Threshold
 
 # -- samples -----------------------------------------------------------------------------------
 
@@ -214,98 +197,6 @@ SAVES_OF_BEFORE = Threshold(
     "a change of the interval has this effect; an extra checkpoint at the end does not",
 )
 
-# -- E: training -----------------------------------------------------------------------------
-
-LEAST_LOSS = Threshold(
-    1e-3, "(the first loss)", "noise is a multiple of a loss that starts near zero"
-)
-NO_GRADIENT = Threshold(1e-6, "(the gradient's norm)", "smaller values do not change weights")
-NO_RATE = Threshold(1e-12, "(the learning rate)", "smaller values do not change weights")
-DIVERGED_RATIO = Threshold(
-    1.5,
-    "times the loss of the first quarter",
-    "a model whose loss ends 50 % above its start has not learned",
-)
-STILL_UP = Threshold(
-    0.8,
-    "of the rise to the peak, in orders of magnitude",
-    "a loss that fell from its peak recovers: harder data, or a restarted learning rate",
-)
-FLAT_RANGE = Threshold(
-    0.01, "of the first loss", "the noise of mini-batches is larger while a model learns"
-)
-LEAST_POINTS = Threshold(20.0, "logged losses", "quartiles of fewer are single numbers")
-TREND_CHANCE = Threshold(
-    0.002,
-    "probability of a trend by chance",
-    "together with the test of the start, less than 1 % of flat series pass",
-    "Mann-Kendall test; measured by tests/diagnose/test_trend.py",
-)
-LEAST_FALL = Threshold(
-    0.001, "of the first third", "a drift of less is no learning, however certain", _BY_REASON
-)
-BLOCK_CORRELATIONS = Threshold(
-    2.0,
-    "correlation times of the noise",
-    "medians of longer blocks are almost independent",
-    "ours; measured by tests/diagnose/test_trend.py",
-)
-MOST_CORRELATION = Threshold(
-    0.97, "correlation of neighbours", "beyond it no series is long enough to know the noise"
-)
-START_SPREADS = Threshold(
-    6.0,
-    "spreads of the second half",
-    "noise that depends on its neighbours stays below, also for the first three together",
-    "ours; measured by tests/diagnose/test_trend.py",
-)
-CHANCE_DISTANCE = Threshold(
-    0.01,
-    "of ln C",
-    "a model that learned the frequencies of its classes is further away",
-    _BY_REASON,
-)
-CHANCE_ACCURACY = Threshold(
-    0.2, "of 1/C", "the accuracy of guessing on some hundred samples varies by less", _BY_REASON
-)
-CHANCE_POINTS = Threshold(
-    5.0,
-    "losses with an accuracy",
-    "two numbers that agree on guessing, in each of five epochs",
-    _BY_REASON,
-)
-CHANCE_STEPS = Threshold(
-    100.0,
-    "steps",
-    "a test, or a warm-up, of fewer steps may not leave the chance level",
-    _BY_REASON,
-)
-STEPS_OF_MEANT = Threshold(
-    0.1,
-    "of the planned steps",
-    "a run that exits with 0 after a tenth of its steps, without a checkpoint there, was cut short",
-)
-LEAST_EVALUATIONS = Threshold(2.0, "evaluations", "an early stop compares two evaluations")
-LEAST_STEPS = Threshold(
-    10.0, "steps", "no training is planned for less than ten steps", "Grogh; ours for the number"
-)
-STEPS_OF_BEFORE = Threshold(
-    0.01, "of an earlier run's steps", "the same command does not end a hundred times sooner"
-)
-FEWER_THAN_BEFORE = Threshold(
-    0.1,
-    "of an earlier run's steps",
-    "without a planned number of steps: daily changes of the amount of data do not explain less",
-)
-LEVEL_LOSSES = Threshold(
-    5.0, "losses", "the level of the loss at a change of training is their median"
-)
-GOES_ON_LOSS_JUMP = Threshold(
-    1.5,
-    "times the last loss before",
-    "a resumed training starts near its last loss; a new one starts far above it",
-)
-
 # -- health ----------------------------------------------------------------------------------------
 
 UNVERIFIED_CONFIDENCE = Threshold(
@@ -365,4 +256,5 @@ FOLLOWS_WITHIN_S = Threshold(
 
 def list_thresholds() -> dict[str, Threshold]:
     """Return all thresholds by name, in the order of the families."""
-    return {name: value for name, value in globals().items() if isinstance(value, Threshold)}
+    both = {**globals(), **vars(training_thresholds)}
+    return {name: value for name, value in both.items() if isinstance(value, Threshold)}

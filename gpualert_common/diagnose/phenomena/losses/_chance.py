@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose import training_thresholds
 from gpualert_common.diagnose.phenomena.losses._trend import describe_fall
 from gpualert_common.median import median
 from gpualert_common.model import Claim, LogLocation
@@ -50,7 +50,7 @@ def find_chance_level(points: Sequence[Point], progress: Progress) -> ChanceLeve
     losses = [point.loss for point in settled if point.loss is not None]
     accuracies = [point.accuracy for point in settled if point.accuracy is not None]
     has_accuracy = len(accuracies) >= _LEAST_ACCURACIES
-    least = thresholds.CHANCE_POINTS if has_accuracy else thresholds.LEAST_POINTS
+    least = training_thresholds.CHANCE_POINTS if has_accuracy else training_thresholds.LEAST_POINTS
     if len(points) < least or _is_short(points) or _is_warming_up(points):
         return None
     if describe_fall(losses) is not None:
@@ -85,19 +85,21 @@ def _are_at(levels: Sequence[float], count: int) -> bool:
     if count < 2:
         return False
     at = math.log(count)
-    return all(abs(level - at) <= thresholds.CHANCE_DISTANCE * at for level in levels)
+    return all(abs(level - at) <= training_thresholds.CHANCE_DISTANCE * at for level in levels)
 
 
 def _is_share(accuracy: float, count: int) -> bool:
     """Return whether an accuracy, as a share or in percent, is that of guessing."""
-    off = thresholds.CHANCE_ACCURACY * (1 - 1 / count)
+    off = training_thresholds.CHANCE_ACCURACY * (1 - 1 / count)
     return any(abs(share * count - 1) <= off for share in (accuracy, accuracy / 100))
 
 
 def _is_short(points: Sequence[Point]) -> bool:
     """Return whether the training is known to have made few steps."""
     first, last = points[0].step, points[-1].step
-    return first is not None and last is not None and last - first < thresholds.CHANCE_STEPS
+    return (
+        first is not None and last is not None and last - first < training_thresholds.CHANCE_STEPS
+    )
 
 
 def _is_warming_up(points: Sequence[Point]) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose import training_thresholds
 from gpualert_common.median import median
 from gpualert_common.progress import Point, Progress
 
@@ -34,6 +34,6 @@ def level(points: Sequence[Point]) -> float:
 
 
 def _continues(before: Sequence[Point], after: Sequence[Point]) -> bool:
-    few = max(1, min(int(thresholds.LEVEL_LOSSES), len(after) // 4))
+    few = max(1, min(int(training_thresholds.LEVEL_LOSSES), len(after) // 4))
     last = level(before[-few:])
-    return level(after[:few]) <= last + (thresholds.GOES_ON_LOSS_JUMP - 1) * abs(last)
+    return level(after[:few]) <= last + (training_thresholds.GOES_ON_LOSS_JUMP - 1) * abs(last)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
-from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose import training_thresholds
 from gpualert_common.median import median
 
 _BLOCK_LOSSES = 3
@@ -29,14 +29,14 @@ _FIRST_LOSSES = 3
 
 def describe_fall(losses: Sequence[float]) -> str | None:
     """Return in words the test by which *losses* fell; None where they did not, or are too few."""
-    if len(losses) < thresholds.LEAST_POINTS:
+    if len(losses) < training_thresholds.LEAST_POINTS:
         return None
     blocks = _split_blocks(losses)
     chance = _chance_of_trend(blocks)
-    if chance <= thresholds.TREND_CHANCE and _is_worth(blocks):
+    if chance <= training_thresholds.TREND_CHANCE and _is_worth(blocks):
         return f"Mann-Kendall test on the medians of {len(blocks)} parts: p = {chance:.1g}"
     spreads = _measure_start(losses)
-    if spreads >= thresholds.START_SPREADS:
+    if spreads >= training_thresholds.START_SPREADS:
         return f"the first losses are {spreads:.2g} spreads of the second half above it"
     return None
 
@@ -45,14 +45,14 @@ def _is_worth(levels: Sequence[float]) -> bool:
     """Return whether the last third of the levels is lower than the first by enough to count."""
     third = max(1, len(levels) // 3)
     began, ended = median(levels[:third]), median(levels[-third:])
-    return began - ended >= thresholds.LEAST_FALL * abs(began)
+    return began - ended >= training_thresholds.LEAST_FALL * abs(began)
 
 
 def _split_blocks(losses: Sequence[float]) -> list[float]:
     """Return the medians of blocks of equal length; of a rest the first losses are left out."""
     each = max(
         _BLOCK_LOSSES,
-        math.ceil(thresholds.BLOCK_CORRELATIONS * _correlation_time(losses)),
+        math.ceil(training_thresholds.BLOCK_CORRELATIONS * _correlation_time(losses)),
         -(-len(losses) // _MOST_BLOCKS),
     )
     return [median(losses[at : at + each]) for at in range(len(losses) % each, len(losses), each)]
@@ -65,7 +65,7 @@ def _correlation_time(losses: Sequence[float]) -> float:
     if not power:
         return 1.0
     lagged = sum(one * after for one, after in pairwise(noise)) / power
-    kept = min(max(0.0, lagged), thresholds.MOST_CORRELATION)
+    kept = min(max(0.0, lagged), training_thresholds.MOST_CORRELATION)
     return (1 + kept) / (1 - kept)
 
 

@@ -20,7 +20,7 @@ from itertools import takewhile
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.command_options import is_evaluation
-from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose import thresholds, training_thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.losses._chance import find_chance_level
@@ -68,7 +68,7 @@ def _not_finite(progress: Progress) -> Finding | None:
     if len(skipped) < thresholds.NAN_NORMS:
         return None
     began, ended = level(skipped[:quarter]), level(skipped[-quarter:])
-    if began - ended > thresholds.FLAT_RANGE * abs(began):
+    if began - ended > training_thresholds.FLAT_RANGE * abs(began):
         return None
     text = f"the norm of the gradient is not finite from line {skipped[0].line} to the end"
     return _found(text, "nan_loss", 0.85, (skipped[0], skipped[-1]))
@@ -84,11 +84,11 @@ def _is_lost(point: Point) -> bool:
 def _not_learning(points: Sequence[Point], progress: Progress) -> Finding | None:
     """Return the finding for a loss that rose, stayed flat, or stayed at chance level."""
     details = describe_losses(points)
-    if len(points) >= thresholds.LEAST_POINTS:
+    if len(points) >= training_thresholds.LEAST_POINTS:
         quarter = len(points) // 4
         began, ended = level(points[:quarter]), level(points[-quarter:])
-        is_small = abs(began) < thresholds.LEAST_LOSS
-        rose = began > 0 and ended > thresholds.DIVERGED_RATIO * began
+        is_small = abs(began) < training_thresholds.LEAST_LOSS
+        rose = began > 0 and ended > training_thresholds.DIVERGED_RATIO * began
         if rose and not is_small and _is_still_up(points, began):
             highest = max(points, key=lambda point: point.loss or 0.0)
             text = (
@@ -98,7 +98,7 @@ def _not_learning(points: Sequence[Point], progress: Progress) -> Finding | None
             text = text.format(ended / began)
             return _found(text, "not_learning", 0.85, (points[0], highest, points[-1]), details)
         moved = _measure_range(points)
-        is_flat = moved == 0 if is_small else moved < thresholds.FLAT_RANGE * abs(began)
+        is_flat = moved == 0 if is_small else moved < training_thresholds.FLAT_RANGE * abs(began)
         if not rose and is_flat and _stands(points):
             text = "the loss did not move, and the learning rate or the gradient was almost zero"
             edges = (points[0], points[-1])
@@ -133,7 +133,9 @@ def _shown(points: Sequence[Point]) -> str:
 def _no_reward(points: Sequence[Point]) -> Finding | None:
     """Return the finding for rewards, and norms of the gradient, that were always exactly 0."""
     known = [point for point in points if point.reward is not None and point.grad_norm is not None]
-    if len(known) < thresholds.LEAST_POINTS or any(one.reward or one.grad_norm for one in known):
+    if len(known) < training_thresholds.LEAST_POINTS or any(
+        one.reward or one.grad_norm for one in known
+    ):
         return None
     text = f"reward and gradient norm were exactly 0 in all {len(known)} logged steps"
     return _found(text, "not_learning", 0.85, (known[0], known[-1]), {"kind": "no_reward"})
@@ -181,7 +183,7 @@ def claim_of_point(point: Point) -> Claim:
 def _is_still_up(points: Sequence[Point], began: float) -> bool:
     """Return whether a loss is still near its peak, in orders of magnitude."""
     now, peak = level(points[-len(points) // _PARTS :]), _highest(points)
-    return now / began >= math.pow(peak / began, thresholds.STILL_UP)
+    return now / began >= math.pow(peak / began, training_thresholds.STILL_UP)
 
 
 def _highest(points: Sequence[Point]) -> float:
@@ -199,5 +201,5 @@ def _stands(points: Sequence[Point]) -> bool:
     """Return whether learning rate or gradient was almost zero nearly all of the time."""
     rates = [abs(point.learning_rate) for point in points if point.learning_rate is not None]
     norms = [abs(one.grad_norm) for one in points if one.grad_norm is not None and one.is_finite]
-    without_rate = bool(rates) and median(rates) <= thresholds.NO_RATE
-    return without_rate or (bool(norms) and median(norms) <= thresholds.NO_GRADIENT)
+    without_rate = bool(rates) and median(rates) <= training_thresholds.NO_RATE
+    return without_rate or (bool(norms) and median(norms) <= training_thresholds.NO_GRADIENT)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose import thresholds, training_thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.losses._chance import find_chance_level
@@ -104,7 +104,7 @@ def _why_not(progress: Progress | None, points: Sequence[Point]) -> str:
         return "its log reports steps, but no loss"
     if progress.by_reward:
         return "it does not optimise its loss"
-    if len(points) < thresholds.LEAST_POINTS:
+    if len(points) < training_thresholds.LEAST_POINTS:
         return f"its log reports too few losses for a test: {len(points)}"
     if describe_fall(_losses_of(points)) is None:
         return "its losses did not fall beyond their noise"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.command_options import is_evaluation
-from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose import training_thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.regression import HISTORY, Comparison, format_seconds
@@ -65,7 +65,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
         claims = (Claim(f"the last step was {steps}", "progress", where),)
     if _is_one_of_a_chain(progress, steps):
         return
-    if meant and steps < thresholds.STEPS_OF_MEANT * meant:
+    if meant and steps < training_thresholds.STEPS_OF_MEANT * meant:
         text = f"it ended after {steps} of {meant} steps"
         if _is_evaluated_at_end(progress):
             because = f"{text}, directly after an evaluation, like an early stop"
@@ -77,7 +77,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
         known = (*claims, Claim(text, HISTORY))
         details: dict[str, Scalar] = {"kind": "before", "steps": steps, "expected_steps": usually}
         yield _make_finding(text, 0.85, known, details)
-    elif steps < thresholds.LEAST_STEPS and _counts_from_one(progress):
+    elif steps < training_thresholds.LEAST_STEPS and _counts_from_one(progress):
         yield Finding("E3", Weight.WARNS, f"it ended after {steps} steps", kind="few_steps")
 
 
@@ -91,7 +91,11 @@ def _far_fewer(progress: Progress, before: Baseline | None) -> int | None:
         return None
     if counts.first_step is None or counts.last_step is None:
         return None
-    part = thresholds.STEPS_OF_BEFORE if counts.total_steps else thresholds.FEWER_THAN_BEFORE
+    part = (
+        training_thresholds.STEPS_OF_BEFORE
+        if counts.total_steps
+        else training_thresholds.FEWER_THAN_BEFORE
+    )
     few = min(part * before.steps.median, before.steps.low)
     return round(before.steps.median) if counts.last_step - counts.first_step < few else None
 
@@ -102,7 +106,9 @@ def _none_at_all(evidence: Evidence, progress: Progress, before: Baseline) -> It
         return
     if any(marker.says is Start.RESUMED for marker in progress.markers):
         return
-    if evidence.duration_s >= min(thresholds.FEWER_THAN_BEFORE * usual_s.median, usual_s.low):
+    if evidence.duration_s >= min(
+        training_thresholds.FEWER_THAN_BEFORE * usual_s.median, usual_s.low
+    ):
         return
     usual_steps = round(steps.median)
     text = f"it ended after {format_seconds(evidence.duration_s)} without a step"
@@ -129,7 +135,7 @@ def _is_saved_at_end(progress: Progress) -> bool:
 def _is_evaluated_at_end(progress: Progress) -> bool:
     """Return whether it was evaluated more than once, and made no step after the last time."""
     if (
-        progress.counts.evals < thresholds.LEAST_EVALUATIONS
+        progress.counts.evals < training_thresholds.LEAST_EVALUATIONS
         or not progress.evals
         or not progress.points
     ):

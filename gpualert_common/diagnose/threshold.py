@@ -1,0 +1,22 @@
+"""A number that decides, with its reason and source."""
+
+from __future__ import annotations
+
+from typing import Self
+
+OURS = "ours; calibrated on the open scenarios in tests/scenarios"
+BY_REASON = "ours; by its reason, not calibrated"
+
+
+class Threshold(float):
+    """A number that decides, with its unit, its reason, and the source of both."""
+
+    unit: str
+    reason: str
+    source: str
+
+    def __new__(cls, value: float, unit: str, reason: str, source: str = OURS) -> Self:
+        """Return the number *value* with its explanation."""
+        made = super().__new__(cls, value)
+        made.unit, made.reason, made.source = unit, reason, source
+        return made
