@@ -27,7 +27,8 @@ def save(_number: int, _frame: FrameType | None) -> None:
     sys.exit(0)
 
 
-enter_group(os.environ["MATRIX_TASK"])
+if "MATRIX_TASK" in os.environ:
+    enter_group(os.environ["MATRIX_TASK"])
 how, seconds = sys.argv[1], float(sys.argv[2])
 if how == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the loader inherits it
