@@ -78,7 +78,13 @@ GENERIC_CAUSES = frozenset({"runtime_error", "traceback", "assertion"})
 COMMUNICATION_CAUSES = frozenset({"collective", "rendezvous", "idle_hang"})
 """Causes reported by ranks that wait for others; a root only if no other cause is."""
 
-EXPLAINED_BY = {"shared_memory": "too_many_files", "filesystem_io": "disk_full"}
+EXPLAINED_BY = {
+    "shared_memory": "too_many_files",
+    "filesystem_io": "disk_full",
+    "preempted": "disk_full",
+    "cuda_environment": "gpu_hardware",
+    "idle_hang": "collective",
+}
 """For each cause, another cause that explains it if both are observed."""
 
 ANNOUNCED_CAUSES = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})

@@ -33,7 +33,8 @@ class Preference(Struct, frozen=True):
 def _cause_behind(
     best: Candidate, left: Sequence[Candidate], _context: SelectionContext
 ) -> Candidate | None:
-    return next((one for one in left if one.cause == EXPLAINED_BY.get(best.cause)), best)
+    causes = (one for one in left if one.cause == EXPLAINED_BY.get(best.cause))
+    return next((one for one in causes if one.tier < Tier.STATUS), best)
 
 
 def _native_crash(
