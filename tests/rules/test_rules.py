@@ -51,6 +51,13 @@ def test_all_in_order() -> None:
     assert [str(problem) for problem in check_rules()] == []
 
 
+def test_nothing_behind_the_samples() -> None:
+    """A run reads the rule files without their samples, and still reads every rule whole."""
+    read = load_rules()
+    assert read.patterns == RULES.patterns
+    assert [rule.raised_in for rule in read] == [rule.raised_in for rule in RULES]
+
+
 @pytest.mark.parametrize("rule", RULES.rules, ids=[rule.file for rule in RULES])
 def test_texts_are_complete(rule: Rule) -> None:
     """A rule's cause is in the list and its texts are complete."""

@@ -1,6 +1,8 @@
 # /// case
-# cause = "traceback"
+# cause = "data"
+# paper_class = "traceback"
 # exit_code = 1
+# why = "a record of the data set lacks the field that the data set reads"
 # ///
 """A record without the field that the data set reads raises a KeyError in a worker."""
 
