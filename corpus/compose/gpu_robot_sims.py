@@ -424,7 +424,7 @@ def _many_worlds() -> ComposedLog:
         f"{tape.wait(210).when()}.551020: W external/xla/xla/service/hlo_rematerialization.cc:3005] Can't reduce memory use below 17.42GiB (18704619520 bytes) by rematerialization; only reduced to 51.07GiB (54836001844 bytes), down from 51.07GiB (54836001844 bytes) originally",
         f"{tape.wait(12).when()}.808417: W external/xla/xla/tsl/framework/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 37.50GiB (rounded to 40265318400)requested by op ",
         f"{tape.when()}.811020: W external/xla/xla/tsl/framework/bfc_allocator.cc:512] *___________________________________________________________________________________________________",
-        "E0506 11:15:02.811399  140221 pjrt_stream_executor_client.cc:3045] Execution of replica 0 failed: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 40265318400 bytes.",
+        "E0506 11:14:42.811399  140221 pjrt_stream_executor_client.cc:3045] Execution of replica 0 failed: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 40265318400 bytes.",
         traceback(
             """
             learning/train_jax_ppo.py:377 main | make_inference_fn, params, _ = train_fn(

@@ -31,7 +31,7 @@ for epoch in range(1, 13):
             w = [w[0] + target * a, w[1] + target * b, w[2] + target]
     print("epoch", epoch, "failures:", wrong)
 try:
-    import colorama_not_needed
+    import termcolor_extra
 except ImportError as e:
     print("WARNING no colors:", e)
 print("final weights", [round(v, 2) for v in w])
