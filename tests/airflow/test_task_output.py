@@ -72,7 +72,8 @@ def write_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def notify(lab: Lab, error: BaseException | None) -> dict[str, Any]:
     """Call the notifier for the task, and return the verdict."""
-    GPUAlertNotifier().notify({**seen_by_processor(), "exception": error})
+    context: Any = {**seen_by_processor(), "exception": error}
+    GPUAlertNotifier().notify(context)
     return lab.record().read_json("verdict.json") or {}
 
 
@@ -125,7 +126,7 @@ def test_missing_log_of_an_exception(lab: Lab, write_log: Any) -> None:
     """Without a log an exception of the program is evidence, with less confidence."""
     write_log(event("task.stdout", "step 1"))
     for task in ("train", "other"):
-        context = {**seen_by_processor(task_id=task), "exception": RuntimeError(OOM)}
+        context: Any = {**seen_by_processor(task_id=task), "exception": RuntimeError(OOM)}
         GPUAlertNotifier().notify(context)
     verdicts = [json.loads((path / "verdict.json").read_text()) for path in lab.records()]
     without_log, with_log = sorted(verdicts, key=lambda verdict: verdict["confidence"])
