@@ -120,7 +120,8 @@ def format_page(complete: list[tuple[Case, Tally]], reduced: list[tuple[Case, Ta
         ]
         cells = [cell for part in parts for cell in _cells(sum(part, Tally()))]
         both = [one.crossed for case, one in (*complete, *reduced) if case in cases]
-        row = (name, len(cases) - near, near, *cells, sum(both))
+        shown = name if name == "all" else f"`{name}`"
+        row = (shown, len(cases) - near, near, *cells, sum(both))
         lines.append("| " + " | ".join(map(str, row)) + " |")
     return "\n".join(lines) + "\n"
 
