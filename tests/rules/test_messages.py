@@ -41,7 +41,7 @@ def raise_in(place: str, message: str) -> str:
     name = text.split(":")[0].rpartition(".")[2]
     return (
         "INFO starting\nTraceback (most recent call last):\n"
-        '  File "/work/train.py", line 88, in <module>\n    main()\n'
+        '  File "/home/user/train.py", line 88, in <module>\n    main()\n'
         f'  File "{file}", line 312, in {function}\n    raise {name}(\n{text}\n'
     )
 
@@ -70,13 +70,13 @@ def test_message_means_its_cause(cause: str, place: str, message: str) -> None:
 )
 def test_paper_class_of_a_cuda_text(message: str, label: str) -> None:
     """The text of a CUDA error decides the class of the paper, whatever the cause is."""
-    assert paper_class(resolve_message("/work/train.py:main", message)) == label
+    assert paper_class(resolve_message("/home/user/train.py:main", message)) == label
 
 
 @pytest.mark.parametrize("prefix", ["module.", "_orig_mod."])
 def test_keys_of_a_state_dict(prefix: str) -> None:
     """Missing and unexpected keys are details, and so is the prefix that they differ by."""
-    details = resolve_message("/work/train.py:main", KEYS.format(prefix)).details
+    details = resolve_message("/home/user/train.py:main", KEYS.format(prefix)).details
     assert details["missing_keys"] == '"fc.weight", "fc.bias"'
     assert details["unexpected_keys"] == f'"{prefix}fc.weight", "{prefix}fc.bias"'
     assert details["saved_prefix"] == prefix
@@ -86,7 +86,7 @@ def test_keys_of_a_state_dict(prefix: str) -> None:
 def test_name_of_a_missing_module(name: str) -> None:
     """The missing module is named, also if it is a part of a package."""
     message = f"ModuleNotFoundError: No module named '{name}'"
-    assert resolve_message("/work/train.py:main", message).details["module"] == name
+    assert resolve_message("/home/user/train.py:main", message).details["module"] == name
 
 
 def test_dropped_log_is_no_full_disk_of_the_job() -> None:
