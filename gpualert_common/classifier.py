@@ -204,9 +204,8 @@ class RunClassifier:
         logs = self._launch_record.logs
         if given is None or len(logs) < 2:
             return given
-        cited = [claim.where.file for claim in verdict.shows if claim.where is not None]
-        filled = [name for name in reversed(logs) if self._next.get(name)]
-        name = next((name for name in (*cited, *filled) if name in logs), None)
+        filled = (name for name in reversed(logs) if self._next.get(name))
+        name = verdict.find_cited_log(logs) or next(filled, None)
         return given if name is None else os.path.join(os.path.dirname(given), name)
 
     def _early_warnings(self, verdict: Verdict) -> list[VerdictWarning]:

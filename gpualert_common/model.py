@@ -6,7 +6,7 @@ is imported after it, because its imports cost more than the whole launch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -248,6 +248,11 @@ class Verdict(DataclassStruct, frozen=True):
     def is_healthy(self) -> bool:
         """True when the run completed and no failure was found."""
         return self.disposition is Disposition.COMPLETED and self.cause == "none"
+
+    def find_cited_log(self, logs: Collection[str]) -> str | None:
+        """Return the first of *logs* that the evidence cites, None if it cites none of them."""
+        cited = (claim.where.file for claim in self.shows if claim.where is not None)
+        return next((name for name in cited if name in logs), None)
 
 
 class Fate(StrEnum):

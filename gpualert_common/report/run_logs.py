@@ -15,11 +15,9 @@ def find_main_log(record: Record, verdict: Verdict | None) -> str:
     It is the first that the verdict cites, else the last that is not empty, else the last; that of
     stderr comes last.
     """
-    cited = () if verdict is None else (one.where.file for one in verdict.shows if one.where)
-    for name in cited:
-        if name in record.logs:
-            return name
-    return next((name for name in reversed(record.logs) if _size(record, name)), record.logs[-1])
+    cited = None if verdict is None else verdict.find_cited_log(record.logs)
+    filled = (name for name in reversed(record.logs) if _size(record, name))
+    return cited or next(filled, record.logs[-1])
 
 
 def describe_logs(record: Record, verdict: Verdict | None) -> tuple[str, ...]:
