@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 from gpualert_common.causes import LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
@@ -17,8 +17,11 @@ from gpualert_common.classify.handled_failures import (
 from gpualert_common.classify.log_position import is_last_word
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context
+from gpualert_common.regex import compile_text
 
-_END_OF_PYTHON = re.compile(r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)")
+_END_OF_PYTHON: Final = compile_text(
+    r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)"
+)
 """A shell's report of the end of a training, as opposed to that of a helper process."""
 
 _LASTING_REPORTS = 3
