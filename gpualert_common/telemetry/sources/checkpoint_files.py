@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from gpualert_common.command_options import parse_options
-from gpualert_common.errors import RecordError
-from gpualert_common.processes.procfs import read_cwd
-from gpualert_common.record import Record
+from gpualert_common.telemetry.launched_command import is_path, read_launched_command
 from gpualert_common.telemetry.source import (
     ObservedRun,
     Sample,
@@ -110,17 +108,13 @@ SOURCE: type[Source] = CheckpointFiles
 
 def _find_folders(run: ObservedRun) -> tuple[str, ...]:
     """Return the working directory, and the folders for output that the command names."""
-    try:
-        spec = Record.open(run.record_path).spec
-    except RecordError as error:
-        raise SourceUnavailableError(f"the launch record cannot be read: {error}") from None
-    cwd = spec.cwd or read_cwd(run.pid)
+    command, cwd = read_launched_command(run)
     if cwd is None:
         raise SourceUnavailableError("the working directory of the run is not known")
     named = [
         os.path.join(cwd, value)
-        for name, value in parse_options(spec.command)
-        if value and "://" not in value and "\0" not in value and _OUTPUT_OPTION.search(name)
+        for name, value in parse_options(command)
+        if _OUTPUT_OPTION.search(name) and is_path(value)
     ]
     return tuple(dict.fromkeys((*named[:MOST_FOLDERS], cwd)))
 

@@ -13,15 +13,12 @@ from itertools import islice
 from typing import Any, TypedDict
 
 from gpualert_common.command_options import parse_options
-from gpualert_common.errors import RecordError
-from gpualert_common.processes.procfs import read_cwd
-from gpualert_common.record import Record
+from gpualert_common.telemetry.launched_command import is_path, read_launched_command
 from gpualert_common.telemetry.source import (
     ObservedRun,
     Sample,
     Source,
     SourceEvent,
-    SourceUnavailableError,
 )
 
 MOST_ENTRIES = 2000
@@ -69,8 +66,8 @@ class Checkpoints(Source):
         if run is None:
             self._facts: Mapping[str, Any] = {}
             return
-        command, cwd = _read_launch(run)
-        self._facts = find_checkpoints(command, cwd, run.started_at)
+        command, cwd = read_launched_command(run)
+        self._facts = find_checkpoints(command, cwd or "/", run.started_at)
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -88,9 +85,9 @@ SOURCE: type[Source] = Checkpoints
 def find_checkpoints(command: Sequence[str], cwd: str, before: float) -> Facts:
     """Return the facts for files written *before* that time; paths have the form of the command."""
     options = list(parse_options(command))
-    read = [value for name, value in options if _INPUT_OPTION.fullmatch(name) and _is_path(value)]
+    read = [value for name, value in options if _INPUT_OPTION.fullmatch(name) and is_path(value)]
     written = [
-        value for name, value in options if _OUTPUT_OPTION.fullmatch(name) and _is_path(value)
+        value for name, value in options if _OUTPUT_OPTION.fullmatch(name) and is_path(value)
     ]
     found = [
         one
@@ -100,18 +97,6 @@ def find_checkpoints(command: Sequence[str], cwd: str, before: float) -> Facts:
     found.sort(key=lambda one: one["written_at"], reverse=True)
     named = {path: _is_older(os.path.join(cwd, path), before) for path in read[:MOST_FOLDERS]}
     return {"named": named, "before": found[:MOST_LISTED]}
-
-
-def _read_launch(run: ObservedRun) -> tuple[Sequence[str], str]:
-    try:
-        spec = Record.open(run.record_path).spec
-    except RecordError as error:
-        raise SourceUnavailableError(f"the launch record cannot be read: {error}") from None
-    return spec.command, spec.cwd or read_cwd(run.pid) or "/"
-
-
-def _is_path(value: str) -> bool:
-    return bool(value) and "://" not in value and "\0" not in value
 
 
 def _is_older(path: str, before: float) -> bool:
