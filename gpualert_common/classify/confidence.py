@@ -35,8 +35,9 @@ a helper process."""
 _CODE_CONFIDENCE = {127: 0.8, 126: 0.6, 124: 0.8}
 """For an exit status that has a meaning by convention, and a log that does not mention it.
 
-POSIX reserves 127 and 126 for shells: no such command, and one that cannot be executed, for want of
-a permission or of a format.  124 is that of GNU timeout.  Any program may end with the same number.
+POSIX reserves 127 and 126 for shells: a command that does not exist, and one that cannot be
+executed because of its permissions or its format.  124 is that of GNU timeout.  Any program
+may end with the same number.
 """
 
 _NO_REASON_CONFIDENCE = 0.2

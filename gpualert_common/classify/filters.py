@@ -102,7 +102,7 @@ def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
 
 
 def _drop_caught(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
-    """A failure that the program caught or skipped did not end it if it trained on behind it."""
+    """A failure that the program caught or skipped did not end it if it then continued to train."""
     logs = {reading.file: reading for reading in context.readings}
     return [
         one
@@ -226,7 +226,7 @@ POSSIBLE: tuple[Filter, ...] = (
         "handled: the same process raised another exception later",
         _drop_handled,
     ),
-    Filter("caught", "the program caught or skipped it, and trained on", _drop_caught),
+    Filter("caught", "the program caught or skipped it, and training continued", _drop_caught),
     Filter("near the end", "too far from the end of the run", _near_the_end),
     Filter(
         "run in progress",

@@ -1,4 +1,4 @@
-"""Failures that a program handled: it goes on behind them, and they did not cost its work.
+"""Failures that a program handled: it continued after them, and its work was done.
 
 A program that ends well has handled each exception in its log.  One that ended in an exception, and
 whose exit status a pipe or a script hid, has not.  The log distinguishes them: by the frame where
@@ -113,7 +113,7 @@ _MODULE: Final = frozenset({"<module>", "_run_module_as_main", "_run_code", "run
 
 
 def is_overcome(one: Candidate, reading: LogReading) -> bool:
-    """Return whether the program caught or skipped a failure and trained on, at least one step.
+    """Return whether the program caught or skipped a failure and trained at least one more step.
 
     What was skipped before the first step may well be the reason of a later failure.
     """
@@ -143,9 +143,9 @@ def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
 def is_work_done(one: Candidate, reading: LogReading) -> bool:
     """Return whether a run that ended well did its work in spite of an exception.
 
-    That the program saved a model, printed its scores or went on training behind it decides, or
-    that it says itself that the training is done.  A training that was cut short has not done its
-    work, whatever the script around it prints.
+    It did if, after the exception, it saved a model, printed its scores, continued to train, or
+    says itself that the training is done.  A training that was cut short has not done its work,
+    whatever the script around it prints.
     """
     if one.head is None or one.head.context is Context.BARE:
         return False
@@ -170,8 +170,9 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
 
 
 def has_ended_training(one: Candidate, reading: LogReading) -> bool:
-    """Return whether an exception ended a training before its last step, behind which only the
-    script around it went on.
+    """Return whether an exception ended a training before its last step.
+
+    Only the script that started the training continued after it.
     """
     head = one.head
     if head is None or head.context is not Context.MAIN or head.outermost is None:

@@ -65,9 +65,9 @@ def _exception_before(
 def _first_notice(
     best: Candidate, left: Sequence[Candidate], _context: SelectionContext
 ) -> Candidate | None:
-    """A spot notice before a lost node is the reason for it; a lost node, for a requeue behind it.
+    """A spot notice is the reason for a lost node after it; a lost node, for a requeue after it.
 
-    That a job was requeued only says what came of it: at its time limit, or after another notice.
+    A requeue is a consequence: of the time limit, or of another notice.
     """
     if best.cause not in _NOTICES:
         return best
