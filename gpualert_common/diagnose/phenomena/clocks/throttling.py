@@ -39,7 +39,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return
     because = (
         f"GPU {parse_index(gpu)} was slowed down by {reason} for {spell.share:.0%} of "
-        f"{_describe(spell)}"
+        f"{_format_window(spell)}"
     )
     left = _clock_left(evidence.series(gpu, "sm_clock_mhz"), spell)
     claims = [Claim(because, "nvml")]
@@ -105,7 +105,7 @@ class Spell(NamedTuple):
         return cls(worst.share, worst.length_s, much[0].slowed_from, much[-1].ended_at)
 
 
-def _describe(spell: Spell) -> str:
+def _format_window(spell: Spell) -> str:
     return "ten minutes" if spell.is_long else f"{spell.window_s:.0f} s"
 
 
