@@ -183,7 +183,8 @@ def test_results_that_are_saved_during_a_stop(lab: Lab, work: Path) -> None:
     """Results that a child saves within the grace of a stop belong to the run, after its leader."""
     options = ("--cwd", str(work), "--timeout", "1s", "--grace", "20s")
     lab.gpualert("run", *options, "--", *python(SAVES_AFTER_ITS_PARENT))
-    lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
+    retried = lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
+    assert b"to mailbox sent" in retried.stdout, retried
     assert attached(lab)["results.json"].strip() == '{"loss": 1}'
 
 
