@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from corpus.entries import CORPUS, read_entries
 from corpus.evaluation.labelled_logs import LabelledLog, load_logs
-from gpualert_common.classify import Scanner, load_rules
+from gpualert_common.classify import LogReading, Scanner, load_rules
+from gpualert_common.classify.closing_lines import find_wordings
+from gpualert_common.classify.compiled_rules import compile_rules
+from gpualert_common.classify.rules import RuleSet
 
 FILE = "pattern_hits.json"
 
@@ -24,9 +27,21 @@ def count_origins(logs: Sequence[LabelledLog]) -> dict[str, int]:
     for log in logs:
         scanner = Scanner(rules, log.entry.name)
         scanner.feed(log.content, 0)
-        for pattern in scanner.finish().counts:
+        reading = scanner.finish()
+        for pattern in (*reading.counts, *_find_wordings(reading, rules)):
             origins[pattern].add(log.entry.origin)
     return {one.id: len(origins[one.id]) for one in rules.patterns}
+
+
+def _find_wordings(reading: LogReading, rules: RuleSet) -> Iterator[str]:
+    """Yield the wordings that match the message of an exception, or the last words of the log."""
+    program = compile_rules(rules)
+    for head in reading.tracebacks:
+        for one in head.chain():
+            for pattern, _ in program.match_wordings(one.message, one.name):
+                yield pattern.id
+    for pattern, _ in find_wordings(reading, rules):
+        yield pattern.id
 
 
 def count_open_origins(corpus: Path = CORPUS) -> dict[str, int]:

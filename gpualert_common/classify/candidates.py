@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Final
+from typing import Final
 
 from gpualert_common.causes import (
     ANNOUNCED_CAUSES,
@@ -15,21 +14,16 @@ from gpualert_common.causes import (
 )
 from gpualert_common.classify import log_position
 from gpualert_common.classify.chain_root import Basis, find_root, read_chain
-from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.exception_names import is_aftermath, is_report
-from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
-from gpualert_common.classify.lines import LinePosition, canonicalize
+from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.log_position import PROGRESS_STEPS
 from gpualert_common.classify.log_reading import LogReading
-from gpualert_common.classify.observations import Observation, make_observation
-from gpualert_common.classify.rules import RulePattern, RuleSet
+from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_bytes
-from gpualert_common.structs import Struct, replace
-
-_CLOSING_LINES = 100
-"""Number of lines at the end of a log that :func:`find_last_resort` searches."""
+from gpualert_common.structs import Struct
 
 _GRACE_STEPS = 50
 """Number of steps that may still be reported between a scheduler's notice and the end of the run
@@ -113,67 +107,15 @@ def find_candidates(reading: LogReading, rules: RuleSet) -> list[Candidate]:
     for one in reading.observations:
         names_cause = one.role in (Role.ROOT, Role.CONFIRMATION, Role.CASCADE)
         if names_cause and id(one) not in in_exceptions:
-            found.append(_from_line(one, reading))
+            found.append(candidate_of_line(one, reading))
     return sorted(found, key=lambda entry: entry.place.offset)
-
-
-def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
-    """Return the cause that the closing lines name, for a log that names none elsewhere.
-
-    Patterns that count only in exceptions are matched against every line here: of some logs only
-    the middle of a message is left, and some programs print exceptions in a form of their own.
-    Of several matches the first by the order of the rules counts, then the last in the log.
-    """
-    matches = [one for reading in readings for one in _closing_matches(reading, rules)]
-    for match in sorted(matches, key=lambda one: (one.pattern.order, one.lines_back)):
-        found = _from_line(match.observation(), match.reading)
-        if not found.is_followed_by_progress:
-            return replace(found, basis=Basis.GUESS)
-    return None
-
-
-class _ClosingMatch(Struct, frozen=True):
-    """A pattern that matches one of the closing lines; ``lines_back`` is 0 for the last line."""
-
-    pattern: RulePattern
-    match: Any  # of re2, which has no types
-    line: PrefixedLine
-    reading: LogReading
-    offset: int
-    lines_back: int
-
-    def observation(self) -> Observation:
-        """Return the match as an observation of its log."""
-        reading = self.reading
-        behind = reading.tail.count(b"\n", self.offset - reading.tail_offset)
-        place = LinePosition(reading.lines - behind + reading.tail.endswith(b"\n"), self.offset)
-        return make_observation(self.pattern, self.match, self.line, reading.file, place)
-
-
-def _closing_matches(reading: LogReading, rules: RuleSet) -> Iterator[_ClosingMatch]:
-    program = compile_rules(rules)
-    quoted = [
-        (member.start.offset, member.end.offset)
-        for head in reading.tracebacks
-        for member in head.chain()
-    ]
-    lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
-    at = reading.tail_offset + len(reading.tail) + 1
-    for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES:])):
-        at -= len(piece) + 1
-        if any(start <= at < end for start, end in quoted):
-            continue  # source code says what might be, not what was
-        line = strip_prefixes(canonicalize(piece))
-        for pattern, match in program.match_exception(line.text):
-            if pattern.role is Role.ROOT:
-                yield _ClosingMatch(pattern, match, line, reading, at, lines_back)
 
 
 def _from_traceback(head: Traceback, reading: LogReading, rules: RuleSet) -> Candidate:
     chain = read_chain(head, rules)
     roots = [one for one in chain if not one.is_consequence]
     if not any(one.is_specific for one in roots) and chain[-1].is_consequence:
-        return _from_line(chain[-1].observations[0], reading, head)
+        return candidate_of_line(chain[-1].observations[0], reading, head)
     root, chain_rule = find_root(roots)
     exception = root.exception
     cause = _or_worn_disk(root.cause, exception.text, reading, head.start)
@@ -194,7 +136,10 @@ def _from_traceback(head: Traceback, reading: LogReading, rules: RuleSet) -> Can
     )
 
 
-def _from_line(one: Observation, reading: LogReading, head: Traceback | None = None) -> Candidate:
+def candidate_of_line(
+    one: Observation, reading: LogReading, head: Traceback | None = None
+) -> Candidate:
+    """Return the candidate that *one* is, a line of the log of *reading*, or of its *head*."""
     cause = one.cause
     if cause == "traceback" and head is not None and is_report(head.type):
         cause = "runtime_error"  # a launcher's report of a child of which nothing else is known

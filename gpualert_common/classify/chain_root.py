@@ -20,10 +20,11 @@ class Basis(IntEnum):
 
     GUESS = 0
     LINE = 1
-    PLACE = 2
-    TYPE = 3
-    MESSAGE = 4
-    CONFIRMATION = 5
+    WORDING = 2
+    PLACE = 3
+    TYPE = 4
+    MESSAGE = 5
+    CONFIRMATION = 6
 
 
 class ChainMember(Struct, frozen=True):
@@ -133,17 +134,19 @@ def _by_rule_order(found: Sequence[Observation]) -> tuple[Observation, ...]:
 def _find_cause(
     exception: Traceback, observations: tuple[Observation, ...], rules: RuleSet
 ) -> tuple[str, Basis]:
-    """Return the cause of one exception: by its message, else by its place, else by its type."""
+    """Return the cause of one exception: by its message, its place, its wording, or its type."""
     if observations:
         first = observations[0]
         confirmed = first.role is Role.CONFIRMATION
         return first.cause, Basis.CONFIRMATION if confirmed else Basis.MESSAGE
     name = None if exception.context is Context.CUT_OFF else exception.name
-    cause = compile_rules(rules).find_cause_by_place(
-        name, exception.places, exception.source, exception.message
-    )
+    compiled = compile_rules(rules)
+    cause = compiled.find_cause_by_place(name, exception.places, exception.source)
     if cause is not None:
         return cause, Basis.PLACE
+    wordings = compiled.match_wordings(exception.message, name)
+    if wordings:
+        return wordings[0].pattern.cause, Basis.WORDING
     for type_name in (exception.type, exception.name):
         for rule in rules:
             if type_name in rule.exceptions:

@@ -30,20 +30,15 @@ class _PlaceRule(NamedTuple):
 
     cause: str
     exceptions: tuple[str, ...]
-    location: re.Pattern[str] | None
+    location: re.Pattern[str]
     source: re.Pattern[str] | None
-    message: re.Pattern[str] | None
 
-    def fits(
-        self, exception: str | None, locations: Iterable[str], source: str, message: str
-    ) -> bool:
+    def fits(self, exception: str | None, locations: Iterable[str], source: str) -> bool:
         if exception is not None and exception not in self.exceptions:
             return False
         if self.source is not None and not self.source.search(source):
             return False
-        if self.message is not None and not self.message.search(message):
-            return False
-        return self.location is None or any(map(self.location.search, locations))
+        return any(map(self.location.search, locations))
 
 
 class CompiledRules:
@@ -54,7 +49,9 @@ class CompiledRules:
             _compile_place(rule.id, entry) for rule in rules for entry in rule.raised_in
         ]
         in_lines = [one for one in rules.patterns if _counts_in_lines(one)]
-        self._in_exceptions = [one for one in rules.patterns if not _counts_in_lines(one)]
+        self._wordings = [one for one in rules.patterns if one.where is Scope.WORDING]
+        others = (one for one in rules.patterns if one.where is not Scope.WORDING)
+        self._in_exceptions = [one for one in others if not _counts_in_lines(one)]
         self.line_probes = ProbeFilter([*_probe_markers(rules), *probe_patterns(in_lines)])
 
     @cached_property
@@ -74,7 +71,7 @@ class CompiledRules:
         ]
 
     def find_cause_by_place(
-        self, exception: str | None, locations: Iterable[str], source: str, message: str
+        self, exception: str | None, locations: Iterable[str], source: str
     ) -> str | None:
         """Return the cause of an *exception* (None: of any) raised in *locations*.
 
@@ -82,8 +79,18 @@ class CompiledRules:
         """
         found = list(locations)
         rules = self._place_rules
-        fitting = (one.cause for one in rules if one.fits(exception, found, source, message))
-        return next(fitting, None)
+        return next((one.cause for one in rules if one.fits(exception, found, source)), None)
+
+    def match_wordings(self, text: str, exception: str | None = None) -> list[PatternMatch]:
+        """Return the wordings that match *text*: the message of an *exception* (its type without
+        the module), or, for None, a line that names none."""
+        found = []
+        for pattern in self._wordings:
+            if exception is None or exception in pattern.exceptions:
+                match = _compile_or_never(pattern.re).search(text)
+                if match:
+                    found.append(PatternMatch(pattern, match))
+        return found
 
 
 def match_patterns(probes: Iterable[Probe], text: str, *, in_exception: bool) -> list[PatternMatch]:
@@ -125,9 +132,8 @@ def _compile_or_never(expression: str) -> re.Pattern[str]:
 
 
 def _compile_place(cause: str, entry: RaisedIn) -> _PlaceRule:
-    parts = (entry.file, entry.source, entry.message)
-    location, source, message = (None if one is None else _compile_or_never(one) for one in parts)
-    return _PlaceRule(cause, entry.exceptions, location, source, message)
+    source = None if entry.source is None else _compile_or_never(entry.source)
+    return _PlaceRule(cause, entry.exceptions, _compile_or_never(entry.file), source)
 
 
 def _counts_in_lines(pattern: RulePattern) -> bool:

@@ -16,6 +16,7 @@ _BASIS_CONFIDENCE = {
     Basis.MESSAGE: 0.96,
     Basis.TYPE: 0.93,
     Basis.PLACE: 0.87,
+    Basis.WORDING: 0.87,
     Basis.LINE: 0.95,
     Basis.GUESS: 0.8,
 }

@@ -19,8 +19,8 @@ from gpualert_common.classify.candidates import (
     Candidate,
     Tier,
     find_candidates,
-    find_last_resort,
 )
+from gpualert_common.classify.closing_lines import find_last_resort
 from gpualert_common.classify.confidence import (
     find_confidence,
     find_evidence_kind,

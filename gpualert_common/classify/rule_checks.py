@@ -6,10 +6,14 @@ import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+from gpualert_common.classify.closing_lines import strip_error_words
+from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
+from gpualert_common.classify.line_prefixes import strip_prefixes
+from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.platforms import PLATFORM_CAUSES, PLATFORM_WORDS
 from gpualert_common.classify.rule_reader import load_rules
-from gpualert_common.classify.rules import Rule, RulePattern, RuleSet, RuleText
+from gpualert_common.classify.rules import Rule, RulePattern, RuleSet, RuleText, Scope
 from gpualert_common.classify.scanner import Scanner
 from gpualert_common.errors import RuleError
 from gpualert_common.regex import RegexError, compile_text
@@ -64,7 +68,7 @@ def require_sound(own: str | os.PathLike[str]) -> None:
 
 def _place_problems(rule: Rule) -> Iterator[RuleError]:
     for number, entry in enumerate(rule.raised_in):
-        for name in ("file", "source", "message"):
+        for name in ("file", "source"):
             try:
                 compile_text(getattr(entry, name) or "")
             except RegexError as error:
@@ -137,6 +141,9 @@ def _pattern_problems(pattern: RulePattern, rule: Rule, rules: RuleSet) -> Itera
 
 
 def _find_matches(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]:
+    if pattern.where is Scope.WORDING:
+        line = strip_error_words(strip_prefixes(canonicalize(sample.encode())).text)
+        return {found.pattern.id for found in compile_rules(rules).match_wordings(line)}
     if pattern.raised_in is not None:  # a sample has no frames
         return {pattern.id} if compile_text(pattern.re).search(sample) else set()
     scanner = Scanner(rules, "sample")

@@ -148,9 +148,15 @@ def _read_pattern(entry: Table, cause: str, order: int) -> RulePattern:
         literal=entry.text("literal", None),
         raised_in=entry.text("raised_in", None),
         where=Scope(entry.choice("where", _SCOPES, Scope.ANYWHERE)),
+        exceptions=entry.texts("exceptions", ()),
     )
     if not _NAME.fullmatch(pattern.name):
         raise RuleError(entry.file, f"{entry.path}name", f"{pattern.name!r}: use a-z, 0-9 and _")
+    if pattern.where is Scope.WORDING:
+        if pattern.role is not Role.ROOT:
+            raise RuleError(entry.file, f"{entry.path}role", 'must be "root" for a wording')
+    elif pattern.exceptions:
+        raise RuleError(entry.file, f"{entry.path}exceptions", 'needs where = "wording"')
     entry.done()
     return pattern
 
@@ -158,9 +164,8 @@ def _read_pattern(entry: Table, cause: str, order: int) -> RulePattern:
 def _read_raised_in(entry: Table) -> RaisedIn:
     found = RaisedIn(
         entry.texts("exceptions"),
-        entry.text("file", REQUIRED if "message" not in entry.left() else None),
+        entry.text("file"),
         entry.text("source", None),
-        entry.text("message", None),
     )
     entry.done()
     return found

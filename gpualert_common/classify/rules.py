@@ -23,10 +23,15 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class Scope(StrEnum):
-    """Scope of a pattern: any line, or only the text of an exception."""
+    """Scope of a pattern: any line, only the text of an exception, or the words of a program.
+
+    A wording is too weak to count against any other evidence: it counts in the message of an
+    exception that nothing else explains, and in the closing lines of a log that names no cause.
+    """
 
     ANYWHERE = "anywhere"
     EXCEPTION = "exception"
+    WORDING = "wording"
 
 
 class RulePattern(Struct, frozen=True):
@@ -37,7 +42,10 @@ class RulePattern(Struct, frozen=True):
     groups of ``re`` become details of the verdict; a name ending in ``_bytes`` is a size.
     With ``where`` = exception only the line that names an exception, type included, and the
     further lines of its message are searched; with ``raised_in`` one of its frames
-    ("path:function") must match that, too.  ``order`` and ``file`` are those of its rule.
+    ("path:function") must match that, too.  With ``where`` = wording the first line of the message
+    of an exception of one of the types ``exceptions`` is searched, and the closing lines of a log
+    that names no cause, without the word "error" before them.  ``order`` and ``file`` are those of
+    its rule.
     """
 
     cause: str
@@ -47,6 +55,7 @@ class RulePattern(Struct, frozen=True):
     literal: str | None = None
     where: Scope = Scope.ANYWHERE
     raised_in: str | None = None
+    exceptions: tuple[str, ...] = ()
     order: int = 0
     file: str = ""
 
@@ -76,14 +85,13 @@ class RaisedIn(Struct, frozen=True):
     """Exceptions that mean the cause of the rule when one of their innermost frames matches.
 
     ``exceptions`` are types without modules, ``file`` is RE2 syntax over ``path:function``,
-    ``source`` over the line of source that the traceback quotes last, ``message`` over the first
-    line of the message (all that are given must fit).  Patterns have precedence, of all rules.
+    ``source`` over the line of source that the traceback quotes last (all that are given must
+    fit).  Patterns have precedence, of all rules.
     """
 
     exceptions: tuple[str, ...]
-    file: str | None
+    file: str
     source: str | None = None
-    message: str | None = None
 
 
 class Rule(Struct, frozen=True):

@@ -25,6 +25,7 @@ _BASES = {
     Basis.MESSAGE: "the message of an exception",
     Basis.TYPE: "the type of an exception",
     Basis.PLACE: "the place where an exception was raised",
+    Basis.WORDING: "the wording of an exception",
     Basis.LINE: "a line of the log",
     Basis.GUESS: "one of the closing lines",
 }

@@ -57,6 +57,8 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
+_SCOPES = {"anywhere": "", "exception": " (in exceptions)", "wording": " (if nothing else counts)"}
+
 _FORMATS: dict[str, Callable[[str], str]] = {
     "family": lambda family: describe_family(family or ""),
     **dict.fromkeys(("headline", "implies", "cannot_decide", "do"), show_template),
@@ -99,10 +101,10 @@ def _show(rule: Rule) -> None:
         for text in value if isinstance(value, list | tuple) else [value]:
             printing.print_lines(f"{name:14} {_FORMATS.get(name, str)(text)}")
     for one in raised_in:
-        parts = [one[key] for key in ("file", "source", "message") if one[key] is not None]
+        parts = [one[key] for key in ("file", "source") if one[key] is not None]
         printing.print_lines(f"{'raised in':14} {', '.join(one['exceptions'])}: {'; '.join(parts)}")
     for pattern in patterns:
-        where = " (in exceptions)" if pattern["where"] == "exception" else ""
+        where = _SCOPES[pattern["where"]]
         printing.print_lines(f"{pattern['role']:14} {pattern['name']}{where}: {pattern['re']}")
 
 

@@ -1,0 +1,129 @@
+"""The closing lines of a log that names no cause elsewhere: the last resort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from gpualert_common.classify.candidates import Candidate, candidate_of_line
+from gpualert_common.classify.chain_root import Basis
+from gpualert_common.classify.compiled_rules import CompiledRules, PatternMatch, compile_rules
+from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
+from gpualert_common.classify.lines import LinePosition, canonicalize
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.observations import Observation, make_observation
+from gpualert_common.classify.rules import RulePattern, RuleSet
+from gpualert_common.model import Role
+from gpualert_common.regex import compile_text
+from gpualert_common.structs import Struct, replace
+
+_CLOSING_LINES = 100
+"""Number of lines at the end of a log in which an exception's message may stand."""
+
+_LAST_WORDS = 6
+"""Number of lines at the end that may be the program's own words about its failure."""
+
+_ERROR_WORD: Final = (
+    r"(?:(?i:\b\w*(?:error|exception|fatal|critical|failed|failure|abort(?:ed|ing)?|panic|giving up"
+    r"|stopp(?:ed|ing)|exiting))\b[\])]*\s*[:—-]+\s*|\b(?:ERROR|FATAL|CRITICAL)\b\W*|[✗✖✘❌!]+\s*)"
+)
+_ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
+"""The words that announce an error, at the start of a line, with what stands before them."""
+
+_NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
+
+
+def strip_error_words(text: str) -> str:
+    """Return *text* without the words before it that only announce an error."""
+    match = _ERROR_WORDS.match(text)
+    return text if match is None else text[match.end() :] or text
+
+
+def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
+    """Return the cause that the closing lines name, for a log that names none elsewhere.
+
+    Patterns that count only in exceptions are matched against every line here: of some logs only
+    the middle of a message is left, and some programs print exceptions in a form of their own.
+    Of several matches the first by the order of the rules counts, then the last in the log.  Only
+    where there is none, the wording of the program's last words counts.
+    """
+    lines = [one for reading in readings for one in _read_closing_lines(reading)]
+    program = compile_rules(rules)
+    for find in (_match_exceptions, _match_wordings):
+        found = [match for line in lines for match in find(program, line)]
+        for match in sorted(found, key=lambda one: (one.pattern.order, one.line.lines_back)):
+            candidate = candidate_of_line(match.observation(), match.line.reading)
+            if not candidate.is_followed_by_progress:
+                return replace(candidate, basis=Basis.GUESS)
+    return None
+
+
+def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
+    """Return the wordings that match the last words of a log."""
+    program = compile_rules(rules)
+    found = (_match_wordings(program, line) for line in _read_closing_lines(reading))
+    return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
+
+
+class _ClosingLine(Struct, frozen=True):
+    """One of the closing lines of a log, without its prefixes; ``lines_back`` is 0 for the last.
+
+    ``is_last_word`` is True for a line that the program may have ended with, to say why.
+    """
+
+    text: PrefixedLine
+    reading: LogReading
+    offset: int
+    lines_back: int
+    is_last_word: bool
+
+
+class _ClosingMatch(Struct, frozen=True):
+    """A pattern that matches a closing line."""
+
+    pattern: RulePattern
+    match: Any  # of re2, which has no types
+    line: _ClosingLine
+
+    def observation(self) -> Observation:
+        """Return the match as an observation of its log."""
+        reading, offset = self.line.reading, self.line.offset
+        behind = reading.tail.count(b"\n", offset - reading.tail_offset)
+        place = LinePosition(reading.lines - behind + reading.tail.endswith(b"\n"), offset)
+        return make_observation(self.pattern, self.match, self.line.text, reading.file, place)
+
+
+def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
+    """Yield the closing lines of a log, the last first, without the tracebacks that were read.
+
+    Source code says what might be, not what was.
+    """
+    quoted = [
+        (member.start.offset, member.end.offset)
+        for head in reading.tracebacks
+        for member in head.chain()
+    ]
+    lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
+    at = reading.tail_offset + len(reading.tail) + 1
+    words = 0
+    for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES:])):
+        at -= len(piece) + 1
+        if not piece.strip() or any(start <= at < end for start, end in quoted):
+            continue
+        line = strip_prefixes(canonicalize(piece))
+        words += 1
+        is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
+        is_last = is_last or _ERROR_WORDS.match(line.text) is not None
+        yield _ClosingLine(line, reading, at, lines_back, is_last)
+
+
+def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
+    for pattern, match in program.match_exception(line.text.text):
+        if pattern.role is Role.ROOT:
+            yield _ClosingMatch(pattern, match, line)
+
+
+def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
+    if line.is_last_word:
+        for pattern, match in program.match_wordings(strip_error_words(line.text.text)):
+            yield _ClosingMatch(pattern, match, line)
