@@ -33,10 +33,11 @@ _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 _NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
 
 
-def strip_error_words(text: str) -> str:
-    """Return *text* without the words before it that only announce an error."""
-    match = _ERROR_WORDS.match(text)
-    return text if match is None else text[match.end() :] or text
+def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
+    """Return the wordings that match the line *text*, as it is or behind its "error:"."""
+    announced = _ERROR_WORDS.match(text)
+    words = text[announced.end() :] if announced else ""
+    return program.match_wordings(words.strip()) or program.match_wordings(text.strip())
 
 
 def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
@@ -125,5 +126,5 @@ def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_C
 
 def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
     if line.is_last_word:
-        for pattern, match in program.match_wordings(strip_error_words(line.text.text)):
+        for pattern, match in match_last_words(program, line.text.text):
             yield _ClosingMatch(pattern, match, line)

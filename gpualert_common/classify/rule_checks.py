@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from gpualert_common.classify.closing_lines import strip_error_words
+from gpualert_common.classify.closing_lines import match_last_words
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
 from gpualert_common.classify.line_prefixes import strip_prefixes
@@ -142,8 +142,8 @@ def _pattern_problems(pattern: RulePattern, rule: Rule, rules: RuleSet) -> Itera
 
 def _find_matches(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]:
     if pattern.where is Scope.WORDING:
-        line = strip_error_words(strip_prefixes(canonicalize(sample.encode())).text)
-        return {found.pattern.id for found in compile_rules(rules).match_wordings(line)}
+        line = strip_prefixes(canonicalize(sample.encode())).text
+        return {found.pattern.id for found in match_last_words(compile_rules(rules), line)}
     if pattern.raised_in is not None:  # a sample has no frames
         return {pattern.id} if compile_text(pattern.re).search(sample) else set()
     scanner = Scanner(rules, "sample")
