@@ -104,6 +104,7 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
         for head in reading.tracebacks
         for member in head.chain()
     ]
+    messages = {end for _, end in quoted}  # an exception has been asked for its wording
     lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
     at = reading.tail_offset + len(reading.tail) + 1
     words = 0
@@ -115,6 +116,7 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
         words += 1
         is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
         is_last = is_last or _ERROR_WORDS.match(line.text) is not None
+        is_last = is_last and at not in messages
         yield _ClosingLine(line, reading, at, lines_back, is_last)
 
 
