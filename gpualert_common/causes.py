@@ -87,6 +87,16 @@ EXPLAINED_BY = {
 }
 """For each cause, another cause that explains it if both are observed."""
 
+_OUTSIDE = ("oom_killer", "preempted", "node_failure", "time_limit", "idle_hang", "cancelled")
+EXPLAINED_IN_WORDS = {
+    "killed_unknown": frozenset(_OUTSIDE),
+    "cancelled": frozenset(_OUTSIDE) - {"cancelled"},
+    "cuda_runtime": frozenset({"gpu_hardware"}),
+    "collective": frozenset({"gpu_hardware", "node_failure", "preempted"}),
+}
+"""For each cause that only describes the end of a run, the causes that explain it if a program or a
+site's tool names one in its own words."""
+
 ANNOUNCED_CAUSES = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})
 """Causes outside the job that are announced before the end."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gpualert_common.classify.candidates import Candidate, candidate_of_line
@@ -30,6 +30,12 @@ _ERROR_WORD: Final = (
 _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 """The words that announce an error, at the start of a line, with what stands before them."""
 
+_NO_STATEMENT: Final = compile_text(
+    r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b|\bpossible (?:cause|reason)s?\b"
+    r"|\b(?:possibly|perhaps|probably|typically|usually|likely|potential|e\.g\.|or crashed)\b"
+)
+"""A command that a shell repeats, and words by which a program only guesses."""
+
 _NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
 
 
@@ -51,12 +57,20 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     lines = [one for reading in readings for one in _read_closing_lines(reading)]
     program = compile_rules(rules)
     for find in (_match_exceptions, _match_wordings):
-        found = [match for line in lines for match in find(program, line)]
-        for match in sorted(found, key=lambda one: (one.pattern.order, one.line.lines_back)):
-            candidate = candidate_of_line(match.observation(), match.line.reading)
-            if not candidate.is_followed_by_progress:
-                return replace(candidate, basis=Basis.GUESS)
+        found = _first_candidate(match for line in lines for match in find(program, line))
+        if found is not None:
+            return found
     return None
+
+
+def find_in_words(
+    readings: Sequence[LogReading], rules: RuleSet, causes: Container[str]
+) -> Candidate | None:
+    """Return the first of *causes* that a closing line names in its own words."""
+    program = compile_rules(rules)
+    lines = (one for reading in readings for one in _read_closing_lines(reading))
+    matches = (match for line in lines for match in _match_wordings(program, line))
+    return _first_candidate(one for one in matches if one.pattern.cause in causes)
 
 
 def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
@@ -94,6 +108,15 @@ class _ClosingMatch(Struct, frozen=True):
         return make_observation(self.pattern, self.match, self.line.text, reading.file, place)
 
 
+def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
+    """Return the first by the order of the rules, then the last in the log, that ended the run."""
+    for match in sorted(matches, key=lambda one: (one.pattern.order, one.line.lines_back)):
+        candidate = candidate_of_line(match.observation(), match.line.reading)
+        if not candidate.is_followed_by_progress:
+            return replace(candidate, basis=Basis.GUESS)
+    return None
+
+
 def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
     """Yield the closing lines of a log, the last first, without the tracebacks that were read.
 
@@ -127,6 +150,10 @@ def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_C
 
 
 def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
-    if line.is_last_word:
-        for pattern, match in match_last_words(program, line.text.text):
-            yield _ClosingMatch(pattern, match, line)
+    text = line.text.text
+    if not line.is_last_word or _NO_STATEMENT.search(text):
+        return
+    if any(pattern.role is not Role.ROOT for pattern, _ in program.match_exception(text)):
+        return  # a report, a consequence, or a text that only resembles a failure
+    for pattern, match in match_last_words(program, text):
+        yield _ClosingMatch(pattern, match, line)

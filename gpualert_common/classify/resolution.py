@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from gpualert_common.causes import (
     ANNOUNCED_CAUSES,
+    EXPLAINED_IN_WORDS,
     GENERIC_CAUSES,
     NO_CAUSES,
     SIGNAL_CAUSES,
@@ -20,7 +21,7 @@ from gpualert_common.classify.candidates import (
     Tier,
     find_candidates,
 )
-from gpualert_common.classify.closing_lines import find_last_resort
+from gpualert_common.classify.closing_lines import find_in_words, find_last_resort
 from gpualert_common.classify.confidence import (
     find_confidence,
     find_evidence_kind,
@@ -94,7 +95,7 @@ def resolve(
     if status.is_stop_certain:
         stopped = select_before_stop(readings, facts.log_bytes_at_stop, status, rules)
         candidates, selection = stopped or (candidates, selection)
-    _consider_last_resort(selection, status, readings, rules)
+    _consider_closing_lines(selection, status, readings, rules)
     chosen = selection.chosen
     carrier = None
     evidence: tuple[Observation, ...] = ()
@@ -155,19 +156,22 @@ def _launcher_details(readings: Iterable[LogReading]) -> dict[str, Scalar]:
     return parse_details(found)
 
 
-def _consider_last_resort(
+def _consider_closing_lines(
     selection: Selection, status: ExitStatus, readings: Sequence[LogReading], rules: RuleSet
 ) -> None:
-    """Choose by the closing lines where neither status nor candidates say what failed."""
+    """Choose by the closing lines where status and candidates say only how the run ended."""
     chosen = selection.chosen
-    has_ended = status.disposition in (Disposition.FAILED, Disposition.UNKNOWN)
-    is_plain = status.signal is None and status.cause in (None, "runtime_error")
+    if status.is_final or status.disposition is Disposition.COMPLETED:
+        return
     says_nothing = chosen is None or (
         chosen.tier is Tier.CASCADE and chosen.cause in GENERIC_CAUSES
     )
-    if not (has_ended and is_plain and says_nothing):
-        return
-    found = find_last_resort(readings, rules)
+    seen = status.cause if chosen is None else chosen.cause
+    found = None
+    if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
+        found = find_last_resort(readings, rules)
+    elif seen in EXPLAINED_IN_WORDS:
+        found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen])
     if found is not None:
         selection.replace_chosen(LAST_RESORT, found)
 
