@@ -92,9 +92,16 @@ EXPLAINED_IN_WORDS = {
     "killed_unknown": frozenset(_OUTSIDE),
     "cancelled": frozenset(_OUTSIDE) - {"cancelled"},
     "cuda_runtime": frozenset({"gpu_hardware"}),
+    "div_zero": frozenset({"data", "file_not_found", "asset"}),
+    "traceback": frozenset(
+        {
+            *("asset", "file_not_found", "permission", "network", "data", "checkpoint"),
+            "disk_full",
+        }
+    ),
     "collective": frozenset({"gpu_hardware", "node_failure", "preempted"}),
 }
-"""For each cause that only describes the end of a run, the causes that explain it if a program or a
+"""For each cause that only describes how a run ended, the causes that explain it if a program or a
 site's tool names one in its own words."""
 
 ANNOUNCED_CAUSES = frozenset({"time_limit", "preempted", "node_failure", "cancelled"})

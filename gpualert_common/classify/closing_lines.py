@@ -31,8 +31,9 @@ _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 """The words that announce an error, at the start of a line, with what stands before them."""
 
 _NO_STATEMENT: Final = compile_text(
-    r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b|\bpossible (?:cause|reason)s?\b"
-    r"|\b(?:possibly|perhaps|probably|typically|usually|likely|potential|e\.g\.|or crashed)\b"
+    r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
+    r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
+    r"|\b(?:potential|e\.g\.|or crashed)\b"
 )
 """A command that a shell repeats, and words by which a program only guesses."""
 

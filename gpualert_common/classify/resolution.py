@@ -21,6 +21,7 @@ from gpualert_common.classify.candidates import (
     Tier,
     find_candidates,
 )
+from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.closing_lines import find_in_words, find_last_resort
 from gpualert_common.classify.confidence import (
     find_confidence,
@@ -163,14 +164,13 @@ def _consider_closing_lines(
     chosen = selection.chosen
     if status.is_final or status.disposition is Disposition.COMPLETED:
         return
-    says_nothing = chosen is None or (
-        chosen.tier is Tier.CASCADE and chosen.cause in GENERIC_CAUSES
-    )
+    says_nothing = chosen is None or chosen.tier is Tier.CASCADE
     seen = status.cause if chosen is None else chosen.cause
+    is_named = chosen is not None and seen in GENERIC_CAUSES and chosen.basis > Basis.TYPE
     found = None
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
         found = find_last_resort(readings, rules)
-    elif seen in EXPLAINED_IN_WORDS:
+    elif seen in EXPLAINED_IN_WORDS and not is_named:
         found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen])
     if found is not None:
         selection.replace_chosen(LAST_RESORT, found)
