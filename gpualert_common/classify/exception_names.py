@@ -28,7 +28,7 @@ _EXCEPTION_NAME = re.compile(
     rf"|{'|'.join(_UNMARKED)})$"
 )
 _BARE = re.compile(
-    r"^\s{0,3}(?:E\s{2,7})?(?P<type>"
+    r"^\s{0,3}(?:E\s{2,7}|ERROR: (?:LoadError: |InitError: |TaskFailedException: )*)?(?P<type>"
     r"(?:[A-Za-z_]\w*\.)*(?:_*[A-Z]\w*(?:Error|Exception|Interrupt|Fault|Failed|Failure|Exit|Timeout)"
     r"|Exception)(?=:|$)"
     r"|(?:[A-Za-z_]\w*\.)+(?:_*[A-Z]\w*|error)(?=: ))"

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from gpualert_common.classify.json_records import read_error_record
+
 _TIME = r"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?"
 _DAY = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d{1,2}[-/]\d{1,2}[-/]\d{2,4}|\d{1,2}[-/]\d{1,2})"
 _STAMP = rf"{_DAY}[T ]{_TIME}(?:\ ?[AP]M)?(?:Z|\ UTC|\ ?[+-]\d\d:?\d\d)?"
@@ -97,4 +99,5 @@ def strip_prefixes(piece: bytes) -> PrefixedLine:
             if kind in _RANKS and rank is None:
                 rank = int(match[kind])
         text = text[match.end() :]
-    return PrefixedLine(text.rstrip(), rank, stream.rstrip(), is_stamped)
+    text = read_error_record(text.rstrip())
+    return PrefixedLine(text, rank, stream.rstrip(), is_stamped)

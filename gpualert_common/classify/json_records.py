@@ -1,0 +1,36 @@
+"""Records of loggers that write JSON: the text of an error that one line holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from gpualert_common.classify.exception_names import find_bare_exception
+
+_MAX_CHARS: Final = 64 << 10
+_LEVELS: Final = ("level", "levelname", "severity", "lvl", "log_level")
+_ERRORS: Final = frozenset({"error", "err", "critical", "fatal", "panic", "alert", "emergency"})
+_MESSAGES: Final = ("message", "msg", "event", "text")
+_DETAILS: Final = ("exception", "exc_info", "traceback", "stack", "error", "err", "reason")
+
+
+def read_error_record(line: str) -> str:
+    """Return the text of the error that *line* holds as a JSON record, or *line* itself.
+
+    It is the exception, if the record has one, or else the message with what follows it.
+    structlog, python-json-logger, zap, logrus and pino name their fields like this.
+    """
+    if not (line.startswith("{") and line.endswith("}") and len(line) <= _MAX_CHARS):
+        return line
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    fields = {key: one.strip() for key, one in record.items() if isinstance(one, str)}
+    level = next((fields[key] for key in _LEVELS if key in fields), "")
+    message = next((fields[key] for key in _MESSAGES if fields.get(key)), "")
+    if level.lower() not in _ERRORS or not message:
+        return line
+    details = [fields[key].splitlines()[-1] for key in _DETAILS if fields.get(key)]
+    raised = (one for one in (*details, message) if find_bare_exception(one) is not None)
+    return next(raised, ": ".join((message.splitlines()[-1], *details)))

@@ -1,0 +1,112 @@
+"""The last words of a program, where nothing else in its log names a cause."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gpualert_common.classify import Resolution, Scanner, load_rules, resolve
+from gpualert_common.model import EvidenceKind, ExitFacts
+
+RULES = load_rules()
+START = "INFO reading options\nstep 1 loss 2.31\nstep 2 loss 2.30\n"
+
+
+def judge(log: str, code: int = 1) -> Resolution:
+    """Return the resolution of a run with the output *log* and the exit status *code*."""
+    scanner = Scanner(RULES, "output.log")
+    scanner.feed(log.encode(), 0)
+    return resolve([scanner.finish()], ExitFacts(code), RULES)
+
+
+LAST_WORDS = [
+    ("config", "plan: warmup is longer than the whole run, change one of the two"),
+    ("config", "fatal: option lr and option schedule exclude each other"),
+    ("data", "[prep] 0 sentence pairs in 3 files"),
+    ("data", "Error: shard 31, record 77: bad length prefix (claims 40 bytes)"),
+    ("file_not_found", "[prep] aborted: the prepared shards under /data/pile are not there"),
+    ("checkpoint", "ERROR resume refused"),
+    ("gpu_hardware", "gate: device 2 does arithmetic wrong, training was not started"),
+    ("rendezvous", "ctl: only 3 of 4 workers have reported in, dismissing them"),
+    ("nan_loss", "stopping: the objective is no longer finite"),
+    ("traceback", "fatal: 'str' object is not callable"),
+    ("assertion", "invariant violated: a parent is younger than its child"),
+    ("network", "giving up: the artifact store did not answer for 300 s"),
+    ("missing_module", "quantization was switched on, but bitsandbytes is absent"),
+]
+
+
+@pytest.mark.parametrize(("cause", "line"), LAST_WORDS)
+def test_last_words_name_the_cause(cause: str, line: str) -> None:
+    """A sentence of the program itself names the cause, with less confidence than a message."""
+    found = judge(f"{START}{line}\n")
+    assert (found.cause, found.explanation.evidence) == (cause, EvidenceKind.LINE)
+    assert found.confidence <= 0.8
+
+
+NO_STATEMENTS = [
+    "INFO resume refused",
+    "$ grep -i 'resume refused' train.log",
+    "the data are probably damaged",
+    "a worker may have been killed by the operator",
+]
+
+
+@pytest.mark.parametrize("line", NO_STATEMENTS)
+def test_guesses_commands_and_notes_name_no_cause(line: str) -> None:
+    """Information, a repeated command and a guess do not say why the run failed."""
+    found = judge(f"{START}{line}\n")
+    assert (found.cause, found.explanation.evidence) == ("runtime_error", EvidenceKind.STATUS)
+
+
+INDEX_ERROR = """\
+Traceback (most recent call last):
+  File "t.py", line 3, in <module>
+    path = found[-1]
+IndexError: list index out of range"""
+
+EXPLAINED = [
+    ("oom_killer", 137, "memguard: worker 3 went over its memory limit and was killed"),
+    ("preempted", 143, "agent: making room for urgent-7"),
+    ("idle_hang", 143, "watch: step 812 is stuck for 1800 s, sending SIGTERM"),
+    ("node_failure", 137, "agent: lost contact with node cn-4"),
+    ("gpu_hardware", 1, "RuntimeError: CUDA error: unknown error\nbmc: board 6 is gone"),
+    ("asset", 1, f"hub: no model of that name\n{INDEX_ERROR}"),
+]
+
+
+@pytest.mark.parametrize(("cause", "code", "lines"), EXPLAINED)
+def test_words_explain_what_only_describes_the_end(cause: str, code: int, lines: str) -> None:
+    """A kill, a stop, a lost device and a plain exception have the cause that a tool names."""
+    assert judge(f"{START}{lines}\n", code).cause == cause
+
+
+def test_named_cause_has_precedence_over_words() -> None:
+    """Words do not count against an exception that names a cause."""
+    log = f"{START}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
+    assert judge(f"{log}fatal: option lr is unknown\n").cause == "cuda_oom"
+
+
+DECODE_ERROR = """\
+Traceback (most recent call last):
+  File "a.py", line 1, in f
+json.decoder.JSONDecodeError: Expecting value: line 1"""
+
+RECORDS = [
+    ("assertion", '"reason": "AssertionError: engine serves 55", "message": "job aborted"'),
+    ("data", f'"event": "failed", "exception": {json.dumps(DECODE_ERROR)}'),
+    ("checkpoint", '"msg": "resume refused"'),
+]
+
+
+@pytest.mark.parametrize(("cause", "fields"), RECORDS)
+def test_error_records_in_json(cause: str, fields: str) -> None:
+    """The error in a JSON record of a logger is read like a line."""
+    assert judge(f'{START}{{"level": "error", {fields}}}\n').cause == cause
+    assert judge(f'{START}{{"level": "info", "msg": "resume refused"}}\n').cause == "runtime_error"
+
+
+def test_errors_of_julia() -> None:
+    """Julia writes ERROR: LoadError: before the type of an exception."""
+    assert judge(f"{START}ERROR: LoadError: AssertionError: issorted(knots)\n").cause == "assertion"
