@@ -100,6 +100,8 @@ EXPLAINED_IN_WORDS = {
         }
     ),
     "collective": frozenset({"gpu_hardware", "node_failure", "preempted"}),
+    "node_failure": frozenset({"preempted"}),
+    "time_limit": frozenset({"idle_hang"}),
 }
 """For each cause that only describes how a run ended, the causes that explain it if a program or a
 site's tool names one in its own words."""
