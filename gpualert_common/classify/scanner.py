@@ -25,7 +25,7 @@ from gpualert_common.classify.log_reading import COUNT_LIMIT, LogReading
 from gpualert_common.classify.observation_store import ObservationStore
 from gpualert_common.classify.observations import Observation, make_observation
 from gpualert_common.classify.probes import Probe, ProbeFilter
-from gpualert_common.classify.progress_marks import PROGRESS_MARK, find_progress_marks
+from gpualert_common.classify.progress_marks import PROGRESS_MARK, ProgressMarks
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.selected_lines import SelectedLines
 from gpualert_common.classify.traceback_model import Traceback, TracebackPart
@@ -126,7 +126,7 @@ class Scanner:
             trained_from=self._trained_from,
             tail=self._tail,
             tail_offset=tail_offset,
-            progress=find_progress_marks(self._tail, tail_offset),
+            progress=ProgressMarks(self._tail, tail_offset),
             is_sampled=is_sampled,
         )
 
