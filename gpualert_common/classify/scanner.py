@@ -47,6 +47,12 @@ _WORK_OF_EXCEPTION = 4
 _MUCH_WASTED = 64
 """Occurrences of exhausted probes, counted by regions, that take as long as making a filter."""
 
+_EXCEPTION = b"""Traceback (most recent call last):
+  File "train.py", line 1, in <module>
+    main()
+ValueError: no value
+"""
+
 _BEGINNING = LinePosition(line=1, offset=0)
 
 
@@ -248,6 +254,16 @@ class Scanner:
         self._observations.extend(one for one in found if one.pattern.id in exhausted)
         earlier = self._tracebacks.found
         return merge_tracebacks(earlier, later) if self._tracebacks.is_full else earlier
+
+
+def compile_ahead(rules: RuleSet) -> None:
+    """Compile what the first scan with *rules* would compile, and the first exception in it."""
+    compiled = compile_rules(rules)
+    compiled.line_probes.compile()
+    compiled.exception_probes.compile()
+    scanner = Scanner(rules, "")
+    scanner.feed(_EXCEPTION, 0)
+    scanner.finish()
 
 
 def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> LogReading:
