@@ -1,12 +1,11 @@
 """Rules and their matching: from a log and an exit status to a cause."""
 
-from gpualert_common.classify.compiled_rules import compile_ahead
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.classify.rules import Rule, RulePattern, RuleSet
-from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, scan_file
+from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, compile_ahead, scan_file
 from gpualert_common.classify.traceback_model import Frame, Traceback
 from gpualert_common.rule_files import rules_directory
 

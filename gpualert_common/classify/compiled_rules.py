@@ -112,13 +112,6 @@ def compile_rules(rules: RuleSet) -> CompiledRules:
     return CompiledRules(rules)
 
 
-def compile_ahead(rules: RuleSet) -> None:
-    """Compile everything that the first scan with *rules* would have to compile."""
-    compiled = compile_rules(rules)
-    compiled.line_probes.compile()
-    compiled.exception_probes.compile()
-
-
 @cache
 def _compile_or_never(expression: str) -> re.Pattern[str]:
     """Return *expression* compiled, at its first use; a wrong one matches nothing.

@@ -5,7 +5,6 @@ All answers rest on the tail of the log, which a reading keeps.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from itertools import islice
 from typing import Final
 
@@ -59,8 +58,7 @@ _STEP_WITH_LOSS: Final = compile_bytes(
 
 def is_followed_by_steps(reading: LogReading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
     """Return whether training made at least *steps* steps of progress behind *offset*."""
-    first = bisect_left(reading.progress, (offset, 0))
-    return first < len(reading.progress) and reading.progress[first][1] >= steps
+    return reading.progress.count_steps(offset, reading.size) >= steps
 
 
 def is_training_done(reading: LogReading, offset: int) -> bool:

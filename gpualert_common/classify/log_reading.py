@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.classify.observations import Observation
+from gpualert_common.classify.progress_marks import ProgressMarks
 from gpualert_common.classify.traceback_model import Traceback
 from gpualert_common.structs import Struct
 
@@ -18,7 +19,7 @@ class LogReading(Struct, frozen=True):
     those in the text of an exception are also among its own.  ``tracebacks`` are the heads of
     chains.  ``unscanned`` are byte ranges that were never fed; ``trained_from`` is the offset at
     which progress was first reported, None if never.  ``progress`` are the marks of progress in
-    the tail: offset, and the number of different steps from there on.  ``is_sampled`` is True for a
+    the tail, also behind the end of a reading that was cut.  ``is_sampled`` is True for a
     log so full of evidence that of a pattern only the first and the last matches were read.
     """
 
@@ -33,5 +34,5 @@ class LogReading(Struct, frozen=True):
     trained_from: int | None
     tail: bytes
     tail_offset: int
-    progress: tuple[tuple[int, int], ...] = ()
+    progress: ProgressMarks
     is_sampled: bool = False

@@ -25,7 +25,7 @@ from gpualert_common.classify.log_reading import COUNT_LIMIT, LogReading
 from gpualert_common.classify.observation_store import ObservationStore
 from gpualert_common.classify.observations import Observation, make_observation
 from gpualert_common.classify.probes import Probe, ProbeFilter
-from gpualert_common.classify.progress_marks import PROGRESS_MARK, find_progress_marks
+from gpualert_common.classify.progress_marks import PROGRESS_MARK, ProgressMarks
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.selected_lines import SelectedLines
 from gpualert_common.classify.traceback_model import Traceback, TracebackPart
@@ -46,6 +46,12 @@ _WORK_OF_EXCEPTION = 4
 
 _MUCH_WASTED = 64
 """Occurrences of exhausted probes, counted by regions, that take as long as making a filter."""
+
+_EXCEPTION = b"""Traceback (most recent call last):
+  File "train.py", line 1, in <module>
+    main()
+ValueError: no value
+"""
 
 _BEGINNING = LinePosition(line=1, offset=0)
 
@@ -126,7 +132,7 @@ class Scanner:
             trained_from=self._trained_from,
             tail=self._tail,
             tail_offset=tail_offset,
-            progress=find_progress_marks(self._tail, tail_offset),
+            progress=ProgressMarks(self._tail, tail_offset),
             is_sampled=is_sampled,
         )
 
@@ -248,6 +254,16 @@ class Scanner:
         self._observations.extend(one for one in found if one.pattern.id in exhausted)
         earlier = self._tracebacks.found
         return merge_tracebacks(earlier, later) if self._tracebacks.is_full else earlier
+
+
+def compile_ahead(rules: RuleSet) -> None:
+    """Compile what the first scan with *rules* would compile, and the first exception in it."""
+    compiled = compile_rules(rules)
+    compiled.line_probes.compile()
+    compiled.exception_probes.compile()
+    scanner = Scanner(rules, "")
+    scanner.feed(_EXCEPTION, 0)
+    scanner.finish()
 
 
 def scan_file(path: str | os.PathLike[str], rules: RuleSet) -> LogReading:

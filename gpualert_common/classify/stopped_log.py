@@ -67,5 +67,4 @@ def _cut(reading: LogReading, end: int) -> LogReading:
         observations=tuple(one for one in reading.observations if one.place.offset < end),
         tracebacks=tuple(one for one in reading.tracebacks if one.end.offset < end),
         tail=reading.tail[:kept],
-        progress=tuple(mark for mark in reading.progress if mark[0] < end),
     )

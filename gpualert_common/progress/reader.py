@@ -7,9 +7,10 @@ on earlier lines.
 **Floods.**  Step lines and progress bars are all parsed up to the 64 KiB in which they reach
 :data:`DENSE_LINES`, then the first few of each 64 KiB.  Rare lines (checkpoints, start and end of
 the training, headers of epochs, losses that are not finite) are parsed to the end, up to a limit
-for each 64 KiB that only a flood of them reaches.  The last lines of any log are always parsed: at
-most :data:`TAIL_LINES` in :data:`TAIL_BYTES`.  Only a flood is held back for that: the lines of any
-other log are parsed as they come, since a verdict waits for what is left at the end.
+for each 64 KiB that only a flood of them reaches.  The last :data:`TAIL_LINES` of them are always
+parsed, if they are in the last :data:`TAIL_BYTES`, whatever else follows them, such as a traceback.
+Only a flood is held back for that: the lines of any other log are parsed as they come, since a
+verdict waits for what is left at the end.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ DENSE_LINES = 2_000
 
 BLOCK_BYTES = 64 << 10
 TAIL_BYTES = 64 << 10
-TAIL_LINES = 50
-"""Last lines of a flood; a verdict waits 0.1 ms for each."""
+TAIL_LINES = 20
+"""Last lines of a flood, two steps of ten ranks; a verdict waits 0.1 ms for each."""
+_LAST_LINES = 200
+"""Lines at the end among which they are searched; a verdict waits 1 ms for all of these."""
 _MOST_STREAMS = 16
 
 
@@ -112,7 +115,7 @@ class ProgressReader:
     def finish(self) -> Progress:
         """Return the progress of the whole log.  Call it once, last."""
         held, self._held = self._held, b""
-        start, last = self._next - len(held), find_last_lines(held, TAIL_LINES)
+        start, last = self._next - len(held), _find_tail(held)
         self._read(held[:last], start)
         self._line_counts = dict.fromkeys(_Kind, 0)  # the end is parsed even after a flood
         self._dense = _ALL
@@ -179,6 +182,18 @@ class ProgressReader:
             self._streams[name] = Stream(_load_interests())
         bar = None if found is None else found[0]
         self._streams[name].read(ProgressLine(text, piece, bar, self._name, place))
+
+
+def _find_tail(raw: bytes) -> int:
+    """Return the start of the last lines that are parsed even after a flood."""
+    begin = find_last_lines(raw, _LAST_LINES)
+    region = LogRegion(raw[begin:], begin, 1)
+    at, missing = len(region.text), TAIL_LINES
+    while at and missing:
+        end, at = at, region.text.rfind(b"\n", 0, at - 1) + 1
+        if _compile_kinds(_ALL).search(region.text, at, end):
+            missing -= 1
+    return region.find_offset(at)
 
 
 def _find_line_end(raw: bytes, limit: int) -> int:

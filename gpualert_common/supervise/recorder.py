@@ -25,7 +25,7 @@ from gpualert_common.codec import encode
 from gpualert_common.record import VERDICT
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.detachment import detach
-from gpualert_common.supervise.live_classifier import LiveClassifier
+from gpualert_common.supervise.live_classifier import PREPARE_AFTER_S, LiveClassifier
 from gpualert_common.supervise.record_writer import RecordWriter
 
 TYPE_CHECKING = False
@@ -135,6 +135,7 @@ class Recorder:
             if self._append_warnings():
                 self._hooks.send_warnings()
             self._start_helpers()
+            self._prepare_terminal()
 
     def _receive(self) -> None:
         for message in self._link.receive():
@@ -181,6 +182,13 @@ class Recorder:
             problem = helper.update(self._writer.age_s)
             if problem:
                 self._writer.append_event("not_started", what=helper.name, problem=problem)
+
+    def _prepare_terminal(self) -> None:
+        if self._writer.age_s >= PREPARE_AFTER_S:
+            try:
+                self._terminal.prepare()
+            except Exception:  # noqa: BLE001 - the boundary: it is tried again at the end
+                pass
 
     # -- at the end ------------------------------------------------------------------------
 

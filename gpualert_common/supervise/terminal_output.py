@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpualert_common.spec import Ending
 
     ClosingText = Callable[[Verdict | None, Ending, bool], str]
+    """Makes the closing message of the verdict, the ending, and True for a late verdict."""
 
 READER_STALL_S = 10.0
 """A reader that takes nothing for so long after the end of the run is given up."""
@@ -29,8 +30,8 @@ class TerminalOutput:
     """Copies logs to descriptors, with a message before and after them; by default shows nothing.
 
     ``targets`` maps log names to descriptors.  ``greeting`` is printed on stderr at the start,
-    and what ``closing_text`` makes of the verdict, the ending, and True for a late verdict, at the
-    end.  ``offsets`` holds how far each log was copied, in memory that a replacement recorder
+    and a closing message at the end; ``make_closing_text`` is called once, and may import heavy
+    modules.  ``offsets`` holds how far each log was copied, in memory that a replacement recorder
     shares with the one that died.
     """
 
@@ -39,12 +40,13 @@ class TerminalOutput:
         targets: Mapping[str, int] | None = None,
         *,
         greeting: str = "",
-        closing_text: ClosingText | None = None,
+        make_closing_text: Callable[[], ClosingText] | None = None,
         offsets: memoryview | None = None,
     ) -> None:
         self._targets = targets or {}
         self._greeting = greeting
-        self._closing_text = closing_text
+        self._make_closing_text = make_closing_text
+        self._closing_text: ClosingText | None = None
         self._offsets = memoryview(bytearray(16)).cast("Q") if offsets is None else offsets
         self._forwarders: list[Forwarder] = []
 
@@ -58,6 +60,11 @@ class TerminalOutput:
         for forwarder in self._forwarders:
             forwarder.start()
         _print(self._greeting)
+
+    def prepare(self) -> None:
+        """Do the slow work for the closing message that needs no verdict, once."""
+        if self._closing_text is None and self._make_closing_text is not None:
+            self._closing_text = self._make_closing_text()
 
     def finish(self) -> None:
         """Copy the logs up to their present end, then stop; returns at once."""
@@ -85,6 +92,7 @@ class TerminalOutput:
 
     def print_closing(self, verdict: Verdict | None, ending: Ending, *, is_late: bool) -> None:
         """Print the message about the end of the run, on a line of its own."""
+        self.prepare()
         if self._closing_text is None:
             return
         text = self._closing_text(verdict, ending, is_late)

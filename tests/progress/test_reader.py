@@ -162,6 +162,17 @@ def test_little_is_left_at_the_end(lines: int, monkeypatch: pytest.MonkeyPatch) 
     assert len(parsed) <= (0 if lines < DENSE_LINES else TAIL_LINES + 8)
 
 
+def test_last_steps_of_a_flood_before_a_traceback() -> None:
+    """The last steps of a flood are read, also if a long traceback follows them."""
+    lines = 12 * DENSE_LINES + 400
+    traceback = b'  File "train.py", line 3, in call\n    return layer(x)\n' * 60
+    log = flood(lines) + b"Traceback (most recent call last):\n" + traceback + b"KeyError: 'x'\n"
+    progress = read(log)
+    assert progress.counts.last_step == lines
+    assert [point.step for point in progress.points[-3:]] == [lines - 2, lines - 1, lines]
+    assert repr(read(log, range(0, len(log), 4096))) == repr(progress)
+
+
 def test_rare_lines_in_a_flood() -> None:
     """A checkpoint and a NaN in the middle of a flood are found, with their lines."""
     steps = flood(12 * DENSE_LINES).splitlines(keepends=True)

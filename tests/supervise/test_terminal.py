@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from tests.supervised import PROGRAM, Lab, exit_of, listener, python, shell, until
+from tests.supervised import PROGRAM, Lab, breaking, exit_of, listener, python, shell, until
 from tests.terminal import Terminal, run_at
 
 BAR = (
@@ -29,6 +29,22 @@ def test_bar_moves_while_it_runs(lab: Lab, terminal: Terminal) -> None:
     terminal.shows(b"gpualert: Completed")
     assert process.wait(30) == 0
     assert b"\n" not in terminal.shown.partition(b"\r 99%")[0]
+
+
+IMPORTS = (
+    "import sys\n"
+    "sys.addaudithook(lambda event, of: event == 'import' and of[0].startswith('gpualert_common.')"
+    " and open(of[0], 'w').close())\n"
+)
+"""Leaves an empty file for each module of ours that is imported, under its name."""
+
+
+def test_closing_message_is_prepared_during_the_run(lab: Lab) -> None:
+    """The modules that print the closing message are imported before the command exits."""
+    waits = "while [ ! -e gpualert_common.report.closing_lines ]; do sleep 0.01; done"
+    done = lab.call((*breaking(IMPORTS), "run", "--", *shell(waits)))
+    assert done.returncode == 0
+    assert b"gpualert: Completed" in done.stderr
 
 
 def test_one_log_at_a_terminal(lab: Lab, terminal: Terminal) -> None:

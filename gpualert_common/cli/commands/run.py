@@ -70,7 +70,7 @@ def execute(options: argparse.Namespace) -> int:
         terminal = TerminalOutput(
             _forwards(spec),
             greeting="" if quiet else _greeting(prepared),
-            closing_text=None if quiet else _closing_text(prepared),
+            make_closing_text=None if quiet else lambda: _make_closing_text(prepared),
             offsets=offsets,
         )
         return RunHooks(spec, prepared, terminal)
@@ -148,10 +148,10 @@ def _late_text(run_id: str) -> str:
     return f"gpualert: the verdict is not ready yet; see it later with: gpualert show {run_id}\n"
 
 
-def _closing_text(prepared: PreparedRun) -> ClosingText:
-    def format_end(verdict: Verdict | None, ending: Ending, is_late: bool) -> str:
-        from gpualert_common.report import closing_lines
+def _make_closing_text(prepared: PreparedRun) -> ClosingText:
+    from gpualert_common.report import closing_lines
 
+    def format_end(verdict: Verdict | None, ending: Ending, is_late: bool) -> str:
         record = prepared.record
         paths = [log.current_path for log in prepared.logs]
         seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
