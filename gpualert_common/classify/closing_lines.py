@@ -23,6 +23,9 @@ _CLOSING_LINES = 100
 _LAST_WORDS = 6
 """Number of lines at the end that may be the program's own words about its failure."""
 
+_ANNOUNCED_WORDS = 14
+"""Number of closing lines before them that count if they begin with a word such as "error"."""
+
 _ERROR_WORD: Final = (
     r"(?:(?i:\b\w*(?:error|exception|fatal|critical|failed|failure|abort(?:ed|ing)?|panic|giving up"
     r"|stopp(?:ed|ing)|exiting))\b[\])]*\s*[:—-]+\s*|\b(?:ERROR|FATAL|CRITICAL)\b\W*|[✗✖✘❌!]+\s*)"
@@ -131,7 +134,7 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
     messages = {end for _, end in quoted}  # an exception has been asked for its wording
     lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
     at = reading.tail_offset + len(reading.tail) + 1
-    words = 0
+    words = announced = 0
     for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES:])):
         at -= len(piece) + 1
         if not piece.strip() or any(start <= at < end for start, end in quoted):
@@ -139,7 +142,9 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
         line = strip_prefixes(canonicalize(piece))
         words += 1
         is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
-        is_last = is_last or _ERROR_WORDS.match(line.text) is not None
+        if not is_last and announced < _ANNOUNCED_WORDS:
+            is_last = _ERROR_WORDS.match(line.text) is not None
+            announced += is_last
         is_last = is_last and at not in messages
         yield _ClosingLine(line, reading, at, lines_back, is_last)
 

@@ -86,7 +86,7 @@ class CompiledRules:
         the module), or, for None, a line that names none."""
         found = []
         for pattern in self._wordings:
-            if exception is None or exception in pattern.exceptions:
+            if exception in (None, *pattern.exceptions):
                 match = _compile_or_never(pattern.re).search(text)
                 if match:
                     found.append(PatternMatch(pattern, match))

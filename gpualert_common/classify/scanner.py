@@ -261,6 +261,7 @@ def compile_ahead(rules: RuleSet) -> None:
     compiled = compile_rules(rules)
     compiled.line_probes.compile()
     compiled.exception_probes.compile()
+    compiled.match_wordings("")
     scanner = Scanner(rules, "")
     scanner.feed(_EXCEPTION, 0)
     scanner.finish()
