@@ -52,8 +52,8 @@ _FINITE_LOSS: Final = compile_bytes(
 )
 _SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
 _STEP_WITH_LOSS: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update)\b[ :=#\[(]{0,3}\d{1,12}"
-    rb"[^\r\n]{0,200}?\d\.\d|['\"]epoch['\"]: ['\"]?\d"
+    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|round|episode)\b"
+    rb"[ :=#\[(]{0,3}\d{1,12}[^\r\n]{0,200}?\d\.\d|['\"]epoch['\"]: ['\"]?\d"
 )
 
 
