@@ -20,6 +20,7 @@ from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.classify.work_words import (
     END,
+    FATAL,
     HANDLED,
     OF,
     RECORD,
@@ -100,11 +101,12 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
         return True
     if any(map(TRAINING_DONE.search, after)):
         return trained or is_caught(one.head)
-    is_retried = any(map(RETRIED.search, after[:_NEIGHBOUR_LINES]))
-    is_handled = is_retried or is_marked_as_handled(one, reading)
+    is_skipped = is_marked_as_handled(one, reading)
     if not trained:
-        return is_handled and is_caught(one.head) and bool(good)
-    if is_handled or one.head.context is Context.THREAD:
+        return is_skipped and is_caught(one.head) and bool(good)
+    if is_skipped or any(map(RETRIED.search, after[:_NEIGHBOUR_LINES])):
+        return True
+    if one.head.context is Context.THREAD:
         return True
     return _is_beside_training(one, one.head, reading)
 
@@ -116,7 +118,9 @@ def _is_beside_training(one: Candidate, head: Traceback, reading: LogReading) ->
     has_result, has_ended = _has_result(before), has_reached_end(one, reading)
     if any(map(SIDE_PLACE.search, head.places)):
         return has_result or has_ended
-    is_apart = is_caught(head) or any(map(RECORD.search, before[-1:]))
+    record = before[-1] if before else b""
+    is_logged = RECORD.search(record) and not FATAL.search(record)
+    is_apart = is_caught(head) or bool(is_logged)
     if is_after_training(one, reading) and (is_apart or any(map(END.search, good))):
         return True
     if is_apart and any(map(END.search, good)):

@@ -59,6 +59,7 @@ SHELL: Final = compile_bytes(rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|cod
 
 TROUBLE: Final = compile_bytes(
     rb"(?i)fail|error|\babort|\bstopp?ed|interrupt|crash|\bdied\b|\bnan\b|last|resum|cancel"
+    rb"|g[ia]v(?:e|ing) up"
 )
 """A line about how far the training came when it failed, rather than about its result."""
 
@@ -91,10 +92,18 @@ SIDE_PLACE: Final = compile_text(
 """A place in a program outside the training: trackers, uploads, messages, cleaning up."""
 
 SUMMARY: Final = compile_bytes(
-    rb"(?i)\b[1-9]\d* ?(?:/|of|out of) ?\d+\b.{0,60}\b(?:fail|skip|error|ok\b|succe|convert|process|writ|done)"
+    rb"(?i)\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b.{0,40}\b(?:ok|succe|convert|process|writ|done)"
+    rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b\D{0,20}"
+    rb"\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b"
     rb"|\b[1-9]\d* (?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
     rb".{0,40}\b\d+ (?:failed|skipped|left out|errors?|bad)\b"
     rb"|\b(?:ok|succeeded|passed|done|converted|processed|written|completed)[:=] ?[1-9]\d*\b"
     rb".{0,40}\b(?:failed|skipped|errors?|bad)[:=] ?\d"
 )
 """A summary of items, of which some succeeded."""
+
+FATAL: Final = compile_bytes(
+    rb"(?i)\b(?:training|trainer|run|job|experiment|main)\b.{0,30}\b(?:fail|crash|abort|error|died|broke)"
+    rb"|\b(?:fatal|unhandled|uncaught)\b"
+)
+"""A record about the end of the whole program."""
