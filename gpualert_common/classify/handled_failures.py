@@ -94,7 +94,7 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
         return True
     if is_cut_short(one, reading):
         return False
-    if _is_check(one.head) and good:
+    if _is_check(one.head) and any(not _is_end(line) for line in good):
         return True
     trained = has_trained(reading) or any(map(SCORE.search, before))
     if any(map(RESULT.search, good)) or any(map(SCORE.search, good)):
@@ -108,10 +108,10 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
         return True
     if one.head.context is Context.THREAD:
         return True
-    return _is_beside_training(one, one.head, reading)
+    return _is_outside_training(one, one.head, reading)
 
 
-def _is_beside_training(one: Candidate, head: Traceback, reading: LogReading) -> bool:
+def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -> bool:
     """Return whether an exception is not that of a training which the log has shown."""
     before, after = _lines_around(one, reading)
     good = _good_lines(after)
@@ -125,7 +125,8 @@ def _is_beside_training(one: Candidate, head: Traceback, reading: LogReading) ->
         return True
     if is_apart and any(map(END.search, good)):
         return True
-    return has_ended and bool(after) and (is_caught(head) or head.context is Context.PROCESS)
+    goes_on = good if is_caught(head) else after
+    return has_ended and bool(goes_on) and (is_caught(head) or head.context is Context.PROCESS)
 
 
 def is_after_training(one: Candidate, reading: LogReading) -> bool:
@@ -142,7 +143,8 @@ def is_after_training(one: Candidate, reading: LogReading) -> bool:
 def is_started_again(one: Candidate, reading: LogReading) -> bool:
     """Return whether a program was started again after a signal ended it, and did its work."""
     _, after = _lines_around(one, reading)
-    return any(map(STEP.search, _good_lines(after[1:])))
+    is_retried = any(map(RETRIED.search, after[: 2 * _NEIGHBOUR_LINES]))
+    return is_retried and any(map(STEP.search, _good_lines(after)))
 
 
 def has_ended_training(one: Candidate, reading: LogReading) -> bool:
@@ -199,6 +201,11 @@ def _is_check(head: Traceback) -> bool:
     return all(
         frame is not None and frame.file == "<string>" and frame.line == 1 for frame in frames
     )
+
+
+def _is_end(line: bytes) -> bool:
+    """Return whether a line may be that of a script which says that it has come to its end."""
+    return any(words.search(line) for words in (END, TRAINING_DONE))
 
 
 def _has_result(before: list[bytes]) -> bool:

@@ -37,8 +37,9 @@ _FINITE_LOSSES = 2
 """Number of finite losses after the last bad value that prove that the value was passing."""
 
 _FAILURE: Final = compile_bytes(
-    rb"(?i)fail|error|exception|abort|crash|fatal|kill"
-    rb"|\b(?:cannot|can't|could not|couldn't|unable)\b|invalid|illegal|unknown|unsupported|refused|denied|missing|not found|no such|must be"
+    rb"(?i)fail|error|exception|abort|crash|fatal|kill|invalid|illegal|unknown|unsupported"
+    rb"|\b(?:cannot|can't|could not|couldn't|unable)\b|refused|denied|missing|not found|no such"
+    rb"|must be"
 )
 """Words about a failure, of whatever kind."""
 

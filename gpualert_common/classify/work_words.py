@@ -72,7 +72,7 @@ HANDLED: Final = compile_bytes(
 
 RETRIED: Final = compile_bytes(
     rb"(?i)\b(?:retrying|falling back|will (?:be )?retr(?:y|ied)|(?:try|trying) again"
-    rb"|(?:attempt|retry|try) \d+ ?(?:/|of) ?\d+)\b"
+    rb"|restarting|start(?:ing|ed)? again|(?:attempt|retry|try) \d+ ?(?:/|of) ?\d+)\b"
 )
 """Words of a program that tries again.  Where nothing helps, the failure is the root all the same.
 """
@@ -84,8 +84,8 @@ RECORD: Final = compile_bytes(rb"\b(?:ERROR|CRITICAL|EXCEPTION|WARN(?:ING)?)\b|^
 """A record of a logger about an exception, which no program writes of one that it did not catch."""
 
 SIDE_PLACE: Final = compile_text(
-    r"(?i)/(?:urllib|wandb|mlflow|huggingface_hub|matplotlib|seaborn|plotly|requests|httpx|comet_ml|neptune|clearml|trackio|aim|boto3|botocore|fsspec"
-    r"|tensorboard\w*|google/cloud|azure|slack_sdk|paramiko)/|/(?:smtplib|ftplib|http/client|atexit|shutil|webbrowser)\.py:"
+    r"(?i)/(?:wandb|mlflow|huggingface_hub|matplotlib|seaborn|plotly|comet_ml|neptune|clearml|trackio|aim|boto3|botocore|fsspec"
+    r"|tensorboard\w*|google/cloud|azure|slack_sdk|paramiko)/|/(?:smtplib|ftplib|atexit|shutil|webbrowser)\.py:"
     r"|:_?(?:\w+_)?(?:upload|push|notify|publish|sync|cleanup|clean_up|teardown|shutdown|close|report|plot"
     r"|send|log|e?mail|archive|backup|copy)(?:_\w+)?$"
 )
@@ -93,7 +93,7 @@ SIDE_PLACE: Final = compile_text(
 
 SUMMARY: Final = compile_bytes(
     rb"(?i)\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b.{0,40}\b(?:ok|succe|convert|process|writ|done)"
-    rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b\D{0,20}"
+    rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b[^\d,;]{0,20}"
     rb"\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b"
     rb"|\b[1-9]\d* (?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
     rb".{0,40}\b\d+ (?:failed|skipped|left out|errors?|bad)\b"

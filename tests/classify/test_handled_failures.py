@@ -317,6 +317,32 @@ BAD = {
         ),
         "network",
     ),
+    "a caught failure that the program calls one": (
+        'python -c "$P"',
+        (
+            "def main():\n    train()\n    try:\n        {}['labels']\n    except KeyError:\n"
+            "        traceback.print_exc()\n        print('evaluation failed', flush=True)\nmain()"
+        ),
+        "traceback",
+    ),
+    "items that all failed": (
+        'python -c "$P"',
+        (
+            "def main():\n    try:\n        json.loads('{')\n    except ValueError:\n"
+            "        traceback.print_exc()\n    print('0 of 3 converted, 3 failed')\nmain()"
+        ),
+        "data",
+    ),
+    "a first program of one line": (
+        "python -c 'import mylib_of_nobody; mylib_of_nobody.train()'; echo 'all done'",
+        "",
+        "missing_module",
+    ),
+    "a kill, and then the next stage": (
+        'python -c "$P"; python -c "print(\'step 1 auc 0.5\')"; echo finished',
+        "train(2, 9)\nos.kill(os.getpid(), 9)",
+        "killed_unknown",
+    ),
     "a training that crashes at each start": (
         'for n in 1 2 3; do python -c "$P"; echo "restarting ($n)"; done; exit 0',
         "train(1, 9)\nos.kill(os.getpid(), 11)",
