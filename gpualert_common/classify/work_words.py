@@ -95,7 +95,7 @@ SUMMARY: Final = compile_bytes(
     rb"(?i)\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b.{0,40}\b(?:ok|succe|convert|process|writ|done)"
     rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b[^\d,;]{0,20}"
     rb"\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b"
-    rb"|\b[1-9]\d* (?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
+    rb"|(?:^|[^f/\d\s] ?)\b[1-9]\d* (?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
     rb".{0,40}\b\d+ (?:failed|skipped|left out|errors?|bad)\b"
     rb"|\b(?:ok|succeeded|passed|done|converted|processed|written|completed)[:=] ?[1-9]\d*\b"
     rb".{0,40}\b(?:failed|skipped|errors?|bad)[:=] ?\d"

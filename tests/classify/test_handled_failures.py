@@ -328,10 +328,10 @@ BAD = {
     "items that all failed": (
         'python -c "$P"',
         (
-            "def main():\n    try:\n        json.loads('{')\n    except ValueError:\n"
+            "def main():\n    try:\n        {}['x']\n    except KeyError:\n"
             "        traceback.print_exc()\n    print('0 of 3 converted, 3 failed')\nmain()"
         ),
-        "data",
+        "traceback",
     ),
     "a first program of one line": (
         "python -c 'import mylib_of_nobody; mylib_of_nobody.train()'; echo 'all done'",
