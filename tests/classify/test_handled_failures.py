@@ -302,9 +302,9 @@ BAD = {
         ),
         "traceback",
     ),
-    "a model that cannot be saved": (
+    "a table that cannot be written": (
         'python -c "$P"; echo "done at noon"',
-        "train()\nopen('/nowhere/model.pt', 'wb')",
+        "train()\nopen('/nowhere/table.csv', 'w')",
         "file_not_found",
     ),
     "retries that all failed": (
