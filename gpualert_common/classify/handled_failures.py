@@ -7,7 +7,7 @@ the exception was caught, by the words around it, and by the work that was done 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from gpualert_common.classify.candidates import Candidate
 from gpualert_common.classify.lines import canonicalize
@@ -18,7 +18,23 @@ from gpualert_common.classify.log_position import (
 )
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
-from gpualert_common.regex import compile_bytes, compile_text
+from gpualert_common.classify.work_words import (
+    END,
+    FATAL,
+    HANDLED,
+    OF,
+    RECORD,
+    RESULT,
+    RETRIED,
+    SCORE,
+    SHELL,
+    SIDE_PLACE,
+    STEP,
+    SUMMARY,
+    TRAINING_DONE,
+    TROUBLE,
+    WARNING,
+)
 
 _NEIGHBOUR_LINES = 2
 """Lines next to a failure that may say how the program handles it."""
@@ -28,85 +44,6 @@ _SCRIPT_LINES = 40
 
 _RECENT_LINES = 400
 """Lines before a failure that show how far the work was."""
-
-_TRAINING_DONE: Final = compile_bytes(
-    rb"(?i)\b(?:training|fine-?tuning|pre-?training|fitting|optimi[sz]ation|experiment)\b"
-    rb"(?: \w+){0,2}? (?:is |was |has )?(?:now )?"
-    rb"(?:done|completed?|finished|over|ended success\w*)\b"
-    rb"|\b(?:finished|completed|done with|end of) (?:the )?(?:training|fine-?tuning|fitting)\b"
-    rb"|`?Trainer\.fit`? stopped: `?max_"
-    rb"|\ball (?:epochs|steps|folds|stages) (?:done|completed?|finished)"
-)
-"""Words of a program about the end of its training."""
-
-_RESULT: Final = compile_bytes(
-    rb"(?i)\b(?:saved|wrote|written|exported|saving)\b.{0,80}"
-    rb"(?:model|checkpoint|ckpt|weights|adapter|state_dict|\.pth?\b|\.safetensors|\.onnx|\.keras|\.h5)"
-    rb"|(?:model|checkpoint|weights|adapter)\b.{0,60}\b(?:saved|written|exported)\b"
-    rb"|['\"]train_runtime['\"]|\*{5} (?:train|eval|test|predict) metrics \*{5}"
-    rb"|Test metric +DataLoader"
-    rb"|\b(?:final|best|test|eval|evaluation|validation|val)[ _-](?:\w+[ _-]){0,2}"
-    rb"(?:loss|acc(?:uracy)?|f1|auc|bleu|wer|perplexity|ppl|mse|rmse|mae|map|miou|score|reward|return)"
-    rb"\b\D{0,12}\d"
-)
-"""A result of a training: a saved model, or a final score."""
-
-_STEP: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|ep)s?\b[ :=#\[(]{0,3}\d{1,12}"
-    rb"[^\r\n]{0,200}?\d\.\d|['\"](?:loss|eval_loss)['\"]: ['\"]?\d"
-)
-"""A step with its result."""
-
-_SCORE: Final = compile_bytes(
-    rb"(?i)\b(?:loss|acc(?:uracy)?|rmse|logloss|auc|mae|mse|reward)['\"]?\s?[:=]\s?['\"]?-?\d"
-)
-"""A score of any form, such as those of Keras and XGBoost, whose steps stand elsewhere."""
-
-_OF: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|ep)s?\b[ :=#\[(]{0,3}"
-    rb"(\d{1,9}) ?(?:/|of) ?(\d{1,9})|\b(\d{1,9})/(\d{1,9}) \[\d+:\d\d"
-)
-"""A step of a known number of steps."""
-
-_END: Final = compile_bytes(
-    rb"(?i)^\W*(?:all |run |job |script |program |experiment )?"
-    rb"(?:done|finished|completed?|success\w*)\b"
-)
-"""Words about some end: of the program, or of the script around it."""
-
-_SHELL: Final = compile_bytes(
-    rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b"
-)
-"""A line of a shell, or about the exit status of a program."""
-
-_TROUBLE: Final = compile_bytes(
-    rb"(?i)fail|error|\babort|\bstopp?ed|interrupt|crash|\bdied\b|\bnan\b|last|resum|cancel"
-)
-"""A line about how far the training came when it failed, rather than about its result."""
-
-_HANDLED: Final = compile_bytes(
-    rb"(?i)\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|non-?fatal"
-    rb"|continuing (?:with|without|anyway|training))\b"
-)
-"""Words of a program that does without what failed."""
-
-_RETRIED: Final = compile_bytes(
-    rb"(?i)\b(?:retrying|falling back|will (?:be )?retr(?:y|ied)|(?:try|trying) again"
-    rb"|(?:attempt|retry|try) \d+ ?(?:/|of) ?\d+)\b"
-)
-"""Words of a program that tries again.  Where nothing helps, the failure is the root all the same.
-"""
-
-_WARNING: Final = compile_bytes(rb"\bWARN(?:ING)?\b|^\[?W\d{4} |^\[W ")
-"""A record of a logger about a failure that its program can do without."""
-
-_SIDE_PLACE: Final = compile_text(
-    r"(?i)/(?:wandb|mlflow|huggingface_hub|comet_ml|neptune|clearml|trackio|aim|boto3|botocore|fsspec"
-    r"|tensorboard\w*|google/cloud|azure|slack_sdk|paramiko)/|/(?:smtplib|ftplib|atexit|shutil|webbrowser)\.py:"
-    r"|:_?(?:\w+_)?(?:upload|push|notify|publish|sync|cleanup|clean_up|teardown|shutdown|close|report|plot"
-    r"|send|log|e?mail|archive|backup|copy)(?:_\w+)?$"
-)
-"""A place in a program outside the training: trackers, uploads, messages, cleaning up."""
 
 _MODULE: Final = frozenset({"<module>", "_run_module_as_main", "_run_code", "run_path"})
 """Outermost frames of an exception that may have ended its process."""
@@ -123,7 +60,7 @@ def is_overcome(one: Candidate, reading: LogReading) -> bool:
     if not (is_handled or is_marked_as_handled(one, reading)):
         return False
     _, after = _lines_around(one, reading)
-    return any(map(_STEP.search, _good_lines(after)))
+    return any(map(STEP.search, _good_lines(after)))
 
 
 def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
@@ -135,9 +72,9 @@ def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
     header, text = before[-1:], []
     if one.head is None:
         header, text = [], [one.excerpt.encode()]
-    elif is_caught(one.head) and any(map(_WARNING.search, header)):
+    elif is_caught(one.head) and any(map(WARNING.search, header)):
         return True
-    return any(map(_HANDLED.search, (*header, *text, *after[:_NEIGHBOUR_LINES])))
+    return any(map(HANDLED.search, (*header, *text, *after[:_NEIGHBOUR_LINES])))
 
 
 def is_work_done(one: Candidate, reading: LogReading) -> bool:
@@ -151,22 +88,63 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
         return False
     before, after = _lines_around(one, reading)
     after, good = _own_lines(after), _good_lines(after)
-    if any(map(_STEP.search, good)):
+    if any(map(STEP.search, good)):
+        return True
+    if is_caught(one.head) and any(map(SUMMARY.search, after)):
         return True
     if is_cut_short(one, reading):
         return False
-    trained = has_trained(reading) or any(map(_SCORE.search, before))
-    if any(map(_RESULT.search, good)) or any(map(_SCORE.search, good)):
+    if _is_check(one.head) and any(not _is_end(line) for line in good):
         return True
-    if any(map(_TRAINING_DONE.search, after)):
+    trained = has_trained(reading) or any(map(SCORE.search, before))
+    if any(map(RESULT.search, good)) or any(map(SCORE.search, good)):
+        return True
+    if any(map(TRAINING_DONE.search, after)):
         return trained or is_caught(one.head)
+    is_skipped = is_marked_as_handled(one, reading)
     if not trained:
-        return False
-    is_retried = any(map(_RETRIED.search, after[:_NEIGHBOUR_LINES]))
-    is_outside = one.head.context is Context.THREAD or is_marked_as_handled(one, reading)
-    if is_retried or is_outside or _is_outside_training(one.head, before):
+        return is_skipped and is_caught(one.head) and bool(good)
+    if is_skipped or any(map(RETRIED.search, after[:_NEIGHBOUR_LINES])):
         return True
-    return is_caught(one.head) and any(map(_END.search, good))
+    if one.head.context is Context.THREAD:
+        return True
+    return _is_outside_training(one, one.head, reading)
+
+
+def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -> bool:
+    """Return whether an exception is not that of a training which the log has shown."""
+    before, after = _lines_around(one, reading)
+    good = _good_lines(after)
+    has_result, has_ended = _has_result(before), has_reached_end(one, reading)
+    if any(map(SIDE_PLACE.search, head.places)):
+        return has_result or has_ended
+    record = before[-1] if before else b""
+    is_logged = RECORD.search(record) and not FATAL.search(record)
+    is_apart = is_caught(head) or bool(is_logged)
+    if is_after_training(one, reading) and (is_apart or any(map(END.search, good))):
+        return True
+    if is_apart and any(map(END.search, good)):
+        return True
+    goes_on = good if is_caught(head) else after
+    return has_ended and bool(goes_on) and (is_caught(head) or head.context is Context.PROCESS)
+
+
+def is_after_training(one: Candidate, reading: LogReading) -> bool:
+    """Return whether the training had ended before *one*.
+
+    The program said so, or it had a result behind its last step.
+    """
+    before, _ = _lines_around(one, reading)
+    if _ends_with(before, TRAINING_DONE):
+        return True
+    return has_reached_end(one, reading) and _ends_with(before, RESULT)
+
+
+def is_started_again(one: Candidate, reading: LogReading) -> bool:
+    """Return whether a program was started again after a signal ended it, and did its work."""
+    _, after = _lines_around(one, reading)
+    is_retried = any(map(RETRIED.search, after[: 2 * _NEIGHBOUR_LINES]))
+    return is_retried and any(map(STEP.search, _good_lines(after)))
 
 
 def has_ended_training(one: Candidate, reading: LogReading) -> bool:
@@ -201,7 +179,7 @@ def _last_step(one: Candidate, reading: LogReading) -> tuple[int, int] | None:
     """Return the last step before a failure and the number of steps, where the log has both."""
     before, _ = _lines_around(one, reading)
     for line in reversed(before[-_RECENT_LINES:]):
-        steps = _OF.search(line)
+        steps = OF.search(line)
         if steps is not None:
             done, planned = (int(number) for number in steps.groups() if number is not None)
             return done, planned
@@ -218,14 +196,30 @@ def is_caught(head: Traceback) -> bool:
     return head.outermost.function not in _MODULE
 
 
-def _is_outside_training(head: Traceback, before: list[bytes]) -> bool:
-    """Return whether an exception came from outside the training, after its end."""
-    if not any(map(_SIDE_PLACE.search, head.places)):
-        return False
-    for line in reversed(before):
-        if _TRAINING_DONE.search(line) or _RESULT.search(line):
+def _is_check(head: Traceback) -> bool:
+    """Return whether an exception ended a program of one line, with which a script looks around."""
+    frames = (head.outermost, *head.frames)
+    return all(
+        frame is not None and frame.file == "<string>" and frame.line == 1 for frame in frames
+    )
+
+
+def _is_end(line: bytes) -> bool:
+    """Return whether a line may be that of a script which says that it has come to its end."""
+    return any(words.search(line) for words in (END, TRAINING_DONE))
+
+
+def _has_result(before: list[bytes]) -> bool:
+    """Return whether the training had its result, or said that it was done."""
+    return _ends_with(before, TRAINING_DONE) or _ends_with(before, RESULT)
+
+
+def _ends_with(lines: list[bytes], words: Any) -> bool:
+    """Return whether a line with *words* follows the last step among *lines*."""
+    for line in reversed(lines):
+        if words.search(line):
             return True
-        if _STEP.search(line):
+        if STEP.search(line):
             return False
     return False
 
@@ -235,13 +229,13 @@ def _own_lines(lines: list[bytes]) -> list[bytes]:
     return [
         line
         for previous, line in zip([b"", *lines], lines, strict=False)
-        if not _SHELL.search(line) and not previous.startswith(b"+ echo")
+        if not SHELL.search(line) and not previous.startswith(b"+ echo")
     ]
 
 
 def _good_lines(lines: list[bytes]) -> list[bytes]:
     """Return those of the program's own lines that are not about trouble."""
-    return [line for line in _own_lines(lines) if not _TROUBLE.search(line)]
+    return [line for line in _own_lines(lines) if not TROUBLE.search(line)]
 
 
 def _lines_around(one: Candidate, reading: LogReading) -> tuple[list[bytes], list[bytes]]:

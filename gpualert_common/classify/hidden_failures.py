@@ -12,6 +12,8 @@ from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.handled_failures import (
     has_ended_training,
     has_reached_end,
+    is_after_training,
+    is_started_again,
     is_work_done,
 )
 from gpualert_common.classify.log_position import is_last_word
@@ -23,6 +25,9 @@ _END_OF_PYTHON: Final = compile_text(
     r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)"
 )
 """A shell's report of the end of a training, as opposed to that of a helper process."""
+
+_OF_SHELL = re.compile(r": line \d+: \s*\d+ [A-Z][\w ()]*\s{2,}\S|^\[\d+\][+-]?\s+[A-Z]\w+\s")
+"""A shell's report of the end of a command, which it names."""
 
 _LASTING_REPORTS = 3
 """A state that is reported this often, up to the end, is not a passing one."""
@@ -68,11 +73,22 @@ def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
     is_signal = one.cause in SIGNAL_CAUSES
     if with_traceback and (one.is_last_word or has_ended_training(one, reading)):
         return not is_work_done(one, reading)
+    if is_signal and (_is_of_helper(one, reading) or is_started_again(one, reading)):
+        return False
     if one.is_last_word and is_signal:
         return True
     if one.is_last_word and _is_notice_obeyed(one):
         return not has_reached_end(one, reading)
     return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
+
+
+def _is_of_helper(one: Candidate, reading: LogReading) -> bool:
+    """Return whether a signal ended something else than the training, which had ended before."""
+    if is_after_training(one, reading):
+        return True
+    command = _OF_SHELL.search(one.excerpt)
+    is_other = command is not None and _END_OF_PYTHON.search(one.excerpt) is None
+    return is_other and has_reached_end(one, reading)
 
 
 def _is_notice_obeyed(one: Candidate) -> bool:
