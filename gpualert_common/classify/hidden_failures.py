@@ -26,7 +26,9 @@ _END_OF_PYTHON: Final = compile_text(
 )
 """A shell's report of the end of a training, as opposed to that of a helper process."""
 
-_OF_SHELL = re.compile(r": line \d+: \s*\d+ [A-Z][\w ()]*\s{2,}\S|^\[\d+\][+-]?\s+[A-Z]\w+\s")
+_OF_SHELL: Final = compile_text(
+    r": line \d+: \s*\d+ [A-Z][\w ()]*\s{2,}\S|^\[\d+\][+-]?\s+[A-Z]\w+\s"
+)
 """A shell's report of the end of a command, which it names."""
 
 _LASTING_REPORTS = 3
