@@ -19,25 +19,33 @@ from gpualert_common.classify.log_position import (
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.classify.work_words import (
+    COUNTS,
     END,
+    ENTRY_PLACE,
     FATAL,
     HANDLED,
+    NOT_OWN,
     OF,
     RECORD,
     RESULT,
     RETRIED,
+    SAVING_PLACE,
     SCORE,
-    SHELL,
     SIDE_PLACE,
     STEP,
     SUMMARY,
     TRAINING_DONE,
+    TRAINING_PLACE,
     TROUBLE,
     WARNING,
+    WHOLE,
 )
 
 _NEIGHBOUR_LINES = 2
 """Lines next to a failure that may say how the program handles it."""
+
+_LASTING_FAILURES = 2
+"""A failure that was seen this often before, since the last step, is not a passing one."""
 
 _SCRIPT_LINES = 40
 """Lines that a script may write after a training that it started."""
@@ -90,25 +98,43 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
     after, good = _own_lines(after), _good_lines(after)
     if any(map(STEP.search, good)):
         return True
-    if is_caught(one.head) and any(map(SUMMARY.search, after)):
+    if is_caught(one.head) and any(map(_is_summary_of_success, after)):
         return True
-    if is_cut_short(one, reading):
+    if has_cut_short(one, reading):
         return False
-    if _is_check(one.head) and any(not _is_end(line) for line in good):
-        return True
-    trained = has_trained(reading) or any(map(SCORE.search, before))
     if any(map(RESULT.search, good)) or any(map(SCORE.search, good)):
         return True
+    if any(map(SAVING_PLACE.search, one.head.places)):
+        return False  # the result is lost
+    trained = has_trained(reading) or any(map(SCORE.search, before))
     if any(map(TRAINING_DONE.search, after)):
-        return trained or is_caught(one.head)
-    is_skipped = is_marked_as_handled(one, reading)
+        return trained or (is_caught(one.head) and not _has_left(one.head, TRAINING_PLACE))
     if not trained:
-        return is_skipped and is_caught(one.head) and bool(good)
-    if is_skipped or any(map(RETRIED.search, after[:_NEIGHBOUR_LINES])):
-        return True
-    if one.head.context is Context.THREAD:
+        return is_caught(one.head) and is_marked_as_handled(one, reading) and bool(good)
+    if _is_done_without(one, one.head, reading):
         return True
     return _is_outside_training(one, one.head, reading)
+
+
+def _is_done_without(one: Candidate, head: Traceback, reading: LogReading) -> bool:
+    """Return whether a program that has trained skipped a failure, or tried again with success.
+
+    One that fails again and again from its last step on does not get on without what failed.
+    """
+    before, after = _lines_around(one, reading)
+    message = head.text.partition("\n")[0].encode()
+    again = 0
+    for line in reversed(before):
+        if STEP.search(line):
+            break
+        again += message in line
+    if again >= _LASTING_FAILURES:
+        return False
+    near = after[:_NEIGHBOUR_LINES]
+    if is_marked_as_handled(one, reading) and not any(map(FATAL.search, near)):
+        return True
+    rest = [line for line in _good_lines(after) if not RETRIED.search(line)]
+    return any(map(RETRIED.search, near)) and bool(rest)
 
 
 def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -> bool:
@@ -118,6 +144,8 @@ def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -
     has_result, has_ended = _has_result(before), has_reached_end(one, reading)
     if any(map(SIDE_PLACE.search, head.places)):
         return has_result or has_ended
+    if head.context is Context.THREAD:
+        return has_result or has_ended or any(map(END.search, good))
     record = before[-1] if before else b""
     is_logged = RECORD.search(record) and not FATAL.search(record)
     is_apart = is_caught(head) or bool(is_logged)
@@ -150,17 +178,47 @@ def is_started_again(one: Candidate, reading: LogReading) -> bool:
 def has_ended_training(one: Candidate, reading: LogReading) -> bool:
     """Return whether an exception ended a training before its last step.
 
-    Only the script that started the training continued after it.
+    Only the script that started the training, or the rest of its process, continued after it.
     """
     head = one.head
-    if head is None or head.context is not Context.MAIN or head.outermost is None:
-        return False
-    if reading.lines - head.end.line > 2 * _SCRIPT_LINES:
+    if head is None or reading.lines - head.end.line > 2 * _SCRIPT_LINES:
         return False  # cheap; most of the rest may be blank
-    if head.outermost.function not in _MODULE or not is_cut_short(one, reading):
-        return False
     _, after = _lines_around(one, reading)
-    return len(after) <= _SCRIPT_LINES and not any(map(is_info_record, after))
+    if len(after) > _SCRIPT_LINES or not has_cut_short(one, reading):
+        return False
+    if _has_left_work(one, head, reading):
+        return True
+    is_outermost = head.outermost is not None and head.outermost.function in _MODULE
+    is_main = head.context is Context.MAIN and is_outermost
+    return is_main and not any(map(is_info_record, after))
+
+
+def has_cut_short(one: Candidate, reading: LogReading) -> bool:
+    """Return whether an exception ended the training, by its steps or by the functions it left."""
+    if is_cut_short(one, reading):
+        return True
+    return one.head is not None and _has_left_work(one, one.head, reading)
+
+
+def _has_left_work(one: Candidate, head: Traceback, reading: LogReading) -> bool:
+    """Return whether an exception left the function that trains, or the one that does all work."""
+    before, _ = _lines_around(one, reading)
+    if has_reached_end(one, reading) or _ends_with(before, TRAINING_DONE):
+        return False
+    if any(map(SIDE_PLACE.search, head.places)) and _ends_with(before, RESULT):
+        return False
+    if not is_caught(head) and head.context is Context.MAIN and _has_left(head, ENTRY_PLACE):
+        return True
+    trained = has_trained(reading) or any(map(SCORE.search, before))
+    return trained and _has_left(head, TRAINING_PLACE)
+
+
+def _has_left(head: Traceback, place: Any) -> bool:
+    """Return whether an exception left a function: the one where it was caught it did not."""
+    frames = head.places
+    if head.context is Context.MAIN and head.frames[:1] == (head.outermost,):
+        frames = frames[1:]
+    return any(map(place.search, frames))
 
 
 def is_cut_short(one: Candidate, reading: LogReading) -> bool:
@@ -196,17 +254,15 @@ def is_caught(head: Traceback) -> bool:
     return head.outermost.function not in _MODULE
 
 
-def _is_check(head: Traceback) -> bool:
-    """Return whether an exception ended a program of one line, with which a script looks around."""
-    frames = (head.outermost, *head.frames)
-    return all(
-        frame is not None and frame.file == "<string>" and frame.line == 1 for frame in frames
-    )
-
-
-def _is_end(line: bytes) -> bool:
-    """Return whether a line may be that of a script which says that it has come to its end."""
-    return any(words.search(line) for words in (END, TRAINING_DONE))
+def _is_summary_of_success(line: bytes) -> bool:
+    """Return whether *line* says that most items succeeded, of which a program needs not all."""
+    if WHOLE.search(line):
+        return False
+    for words, counts_all in ((SUMMARY, True), (COUNTS, False)):
+        if found := words.search(line):
+            good, other = (int(n.replace(b",", b"")) for n in found.groups() if n is not None)
+            return good > 0 and (2 * good > other if counts_all else good > other)
+    return False
 
 
 def _has_result(before: list[bytes]) -> bool:
@@ -229,7 +285,7 @@ def _own_lines(lines: list[bytes]) -> list[bytes]:
     return [
         line
         for previous, line in zip([b"", *lines], lines, strict=False)
-        if not SHELL.search(line) and not previous.startswith(b"+ echo")
+        if not NOT_OWN.search(line) and not previous.startswith(b"+ echo")
     ]
 
 

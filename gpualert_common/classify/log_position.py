@@ -13,6 +13,7 @@ from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.progress_marks import PROGRESS_MARK
 from gpualert_common.classify.traceback_lines import is_progress_bar
+from gpualert_common.classify.work_words import STEP
 from gpualert_common.regex import compile_bytes
 
 PROGRESS_STEPS: Final = 3
@@ -61,10 +62,6 @@ _FINITE_LOSS: Final = compile_bytes(
     rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
 )
 _SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
-_STEP_WITH_LOSS: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|round|episode)\b"
-    rb"[ :=#\[(]{0,3}\d{1,12}[^\r\n]{0,200}?\d\.\d|['\"]epoch['\"]: ['\"]?\d"
-)
 
 
 def is_followed_by_steps(reading: LogReading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
@@ -105,7 +102,7 @@ def has_trained(reading: LogReading) -> bool:
     """
     if reading.trained_from is None or reading.trained_from < reading.tail_offset:
         return reading.trained_from is not None
-    return _STEP_WITH_LOSS.search(reading.tail) is not None
+    return STEP.search(reading.tail) is not None
 
 
 def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = False) -> bool:

@@ -31,11 +31,13 @@ RESULT: Final = compile_bytes(
 """A result of a training: a saved model, or a final score."""
 
 STEP: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|round|episode|ep)s?\b"
-    rb"[ :=#\[(]{0,3}\d{1,12}"
-    rb"[^\r\n]{0,200}?\d\.\d|['\"](?:loss|eval_loss)['\"]: ['\"]?\d"
+    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch)s?\b[ :=#\[(]{0,3}\d{1,12}"
+    rb"[^\r\n]{0,200}?\d\.\d|['\"](?:loss|eval_loss|epoch)['\"]: ['\"]?\d"
+    rb"|\b(?:update|round|episode|ep)s?\b[ :=#\[(]{0,3}\d{1,12}[^\r\n]{0,200}?"
+    rb"(?:loss|acc|auc|score|reward|return|rmse|mse|f1|ppl)\w{0,12}\W{1,3}\d"
+    rb"|\btrial \d{1,9} (?:finished|complete)"
 )
-"""A step with its result."""
+"""A step with its result.  Attempts have rounds and updates, too, but no score."""
 
 SCORE: Final = compile_bytes(
     rb"(?i)\b(?:loss|acc(?:uracy)?|rmse|logloss|auc|mae|mse|reward)['\"]?\s?[:=]\s?['\"]?-?\d"
@@ -43,8 +45,10 @@ SCORE: Final = compile_bytes(
 """A score of any form, such as those of Keras and XGBoost, whose steps stand elsewhere."""
 
 OF: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|round|episode|ep)s?\b"
+    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch)s?\b"
     rb"[ :=#\[(]{0,3}(\d{1,9}) ?(?:/|of) ?(\d{1,9})|\b(\d{1,9})/(\d{1,9}) \[\d+:\d\d"
+    rb"|\b(?:update|round|episode|ep)s?\b[ :=#\[(]{0,3}(\d{1,9}) ?(?:/|of) ?(\d{1,9})\b"
+    rb"[^\r\n]{0,200}?(?:loss|acc|auc|score|reward|return|rmse|mse|f1|ppl)"
 )
 """A step of a known number of steps."""
 
@@ -54,12 +58,14 @@ END: Final = compile_bytes(
 )
 """Words about some end: of the program, or of the script around it."""
 
-SHELL: Final = compile_bytes(rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b")
-"""A line of a shell, or about the exit status of a program."""
+NOT_OWN: Final = compile_bytes(
+    rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b|^make(?:\[\d+\])?: |^wandb: "
+)
+"""A line of a shell, make or a tracker at its end, which they write after a failure, too."""
 
 TROUBLE: Final = compile_bytes(
     rb"(?i)fail|error|\babort|\bstopp?ed|interrupt|crash|\bdied\b|\bnan\b|last|resum|cancel"
-    rb"|g[ia]v(?:e|ing) up"
+    rb"|g[ia]v(?:e|ing) up|emergency|partial|rescue"
 )
 """A line about how far the training came when it failed, rather than about its result."""
 
@@ -91,17 +97,41 @@ SIDE_PLACE: Final = compile_text(
 )
 """A place in a program outside the training: trackers, uploads, messages, cleaning up."""
 
-SUMMARY: Final = compile_bytes(
-    rb"(?i)\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b.{0,40}\b(?:ok|succe|convert|process|writ|done)"
-    rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b[^\d,;]{0,20}"
-    rb"\b[1-9]\d* ?(?:/|(?:out )?of) ?\d+\b"
-    rb"|(?:^|[^f/\d\s] ?)\b[1-9]\d* "
-    rb"(?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
-    rb".{0,40}\b\d+ (?:failed|skipped|left out|errors?|bad)\b"
-    rb"|\b(?:ok|succeeded|passed|done|converted|processed|written|completed)[:=] ?[1-9]\d*\b"
-    rb".{0,40}\b(?:failed|skipped|errors?|bad)[:=] ?\d"
+ENTRY_PLACE: Final = compile_text(r":_*(?:main|run|cli|app|entry_?point)_*$")
+"""The function of a program that does all of its work."""
+
+TRAINING_PLACE: Final = compile_text(
+    r":_*(?:inner_|start_|run_|do_)?(?:train|training|fit|learn)"
+    r"(?:_(?:step|loop|epoch|one_epoch|worker|batch|model|fn|func|process))?$|:_*run_epoch$"
 )
-"""A summary of items, of which some succeeded."""
+"""A function that trains: an exception that leaves it has ended it."""
+
+SAVING_PLACE: Final = compile_text(
+    r":_*save(?:_(?:model|checkpoint|pretrained|weights|state(?:_dict)?))?$|/torch/serialization\.py:"
+)
+"""A function that saves a model."""
+
+SUMMARY: Final = compile_bytes(
+    rb"(?i)\b(\d[\d,]*) ?(?:/|(?:out )?of) ?(\d[\d,]*)\b"
+    rb".{0,40}\b(?:ok|succe|convert|process|writ|done|finish|complete)"
+    rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b[^\d,;]{0,20}"
+    rb"\b(\d[\d,]*) ?(?:/|(?:out )?of) ?(\d[\d,]*)\b"
+)
+"""A summary of items: how many of them succeeded, and how many there were."""
+
+COUNTS: Final = compile_bytes(
+    rb"(?i)(?:^|[^f/\d\s] ?)\b(\d[\d,]*) "
+    rb"(?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
+    rb".{0,40}\b(\d[\d,]*) (?:failed|skipped|left out|errors?|bad)\b"
+    rb"|\b(?:ok|succeeded|passed|done|converted|processed|written|completed)[:=] ?(\d[\d,]*)\b"
+    rb".{0,40}\b(?:failed|skipped|errors?|bad)[:=] ?(\d[\d,]*)"
+)
+"""A summary of items: how many of them succeeded, and how many failed."""
+
+WHOLE: Final = compile_bytes(
+    rb"(?i)\b(?:rank|worker|node|process|fold|epoch|step|iteration|round|stage|phase)(?:s|es)?\b"
+)
+"""Parts of one training, none of which it can do without."""
 
 FATAL: Final = compile_bytes(
     rb"(?i)\b(?:training|trainer|run|job|experiment|main)\b.{0,30}\b(?:fail|crash|abort|error|died|broke)"
