@@ -19,6 +19,7 @@ from gpualert_common.classify.log_position import (
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.classify.work_words import (
+    ALTERNATIVE,
     COUNTS,
     END,
     ENTRY_PLACE,
@@ -106,6 +107,8 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
         return True
     if any(map(SAVING_PLACE.search, one.head.places)):
         return False  # the result is lost
+    if _is_check(one.head) and any(map(ALTERNATIVE.search, after[:_NEIGHBOUR_LINES])):
+        return True
     trained = has_trained(reading) or any(map(SCORE.search, before))
     if any(map(TRAINING_DONE.search, after)):
         return trained or (is_caught(one.head) and not _has_left(one.head, TRAINING_PLACE))
@@ -122,12 +125,14 @@ def _is_done_without(one: Candidate, head: Traceback, reading: LogReading) -> bo
     One that fails again and again from its last step on does not get on without what failed.
     """
     before, after = _lines_around(one, reading)
-    message = head.text.partition("\n")[0].encode()
     again = 0
     for line in reversed(before):
         if STEP.search(line):
             break
-        again += message in line
+        again += (
+            head.text.startswith(line.decode("utf-8", "replace").strip())
+            and head.type.encode() in line
+        )
     if again >= _LASTING_FAILURES:
         return False
     near = after[:_NEIGHBOUR_LINES]
@@ -252,6 +257,14 @@ def is_caught(head: Traceback) -> bool:
     if head.context is not Context.MAIN or head.outermost is None:
         return False
     return head.outermost.function not in _MODULE
+
+
+def _is_check(head: Traceback) -> bool:
+    """Return whether an exception ended a program of one line, with which a script looks around."""
+    frames = (head.outermost, *head.frames)
+    return all(
+        frame is not None and frame.file == "<string>" and frame.line == 1 for frame in frames
+    )
 
 
 def _is_summary_of_success(line: bytes) -> bool:

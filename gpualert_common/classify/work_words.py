@@ -59,13 +59,14 @@ END: Final = compile_bytes(
 """Words about some end: of the program, or of the script around it."""
 
 NOT_OWN: Final = compile_bytes(
-    rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b|^make(?:\[\d+\])?: |^wandb: "
+    rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b"
+    rb"|^make(?:\[\d+\])?: |^wandb: "
 )
 """A line of a shell, make or a tracker at its end, which they write after a failure, too."""
 
 TROUBLE: Final = compile_bytes(
     rb"(?i)fail|error|\babort|\bstopp?ed|interrupt|crash|\bdied\b|\bnan\b|last|resum|cancel"
-    rb"|g[ia]v(?:e|ing) up|emergency|partial|rescue"
+    rb"|g[ia]v(?:e|ing) up|emergency|partial|rescue|^\W*0 of \d"
 )
 """A line about how far the training came when it failed, rather than about its result."""
 
@@ -82,6 +83,12 @@ RETRIED: Final = compile_bytes(
 )
 """Words of a program that tries again.  Where nothing helps, the failure is the root all the same.
 """
+
+ALTERNATIVE: Final = compile_bytes(
+    rb"(?i)\b(?:creating|(?:start\w*|begin\w*) (?:fresh|anew|new|from scratch)|fresh start|instead"
+    rb"|(?:using|use) (?:the )?defaults?|not there|none yet|no \w+ yet)\b"
+)
+"""Words of a script about what it does where something is not there."""
 
 WARNING: Final = compile_bytes(rb"\bWARN(?:ING)?\b|^\[?W\d{4} |^\[W ")
 """A record of a logger about a failure that its program can do without."""
