@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gpualert_common.classify.candidates import Candidate
+from gpualert_common.classify.item_summaries import is_mostly_successful
 from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.log_position import (
     has_trained,
@@ -20,7 +21,6 @@ from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.classify.work_words import (
     ALTERNATIVE,
-    COUNTS,
     END,
     ENTRY_PLACE,
     FATAL,
@@ -34,12 +34,10 @@ from gpualert_common.classify.work_words import (
     SCORE,
     SIDE_PLACE,
     STEP,
-    SUMMARY,
     TRAINING_DONE,
     TRAINING_PLACE,
     TROUBLE,
     WARNING,
-    WHOLE,
 )
 
 _NEIGHBOUR_LINES = 2
@@ -99,7 +97,7 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
     after, good = _own_lines(after), _good_lines(after)
     if any(map(STEP.search, good)):
         return True
-    if is_caught(one.head) and any(map(_is_summary_of_success, after)):
+    if is_caught(one.head) and any(map(is_mostly_successful, after)):
         return True
     if has_cut_short(one, reading):
         return False
@@ -125,14 +123,11 @@ def _is_done_without(one: Candidate, head: Traceback, reading: LogReading) -> bo
     One that fails again and again from its last step on does not get on without what failed.
     """
     before, after = _lines_around(one, reading)
-    again = 0
+    text, again = head.text.encode(), 0
     for line in reversed(before):
         if STEP.search(line):
             break
-        again += (
-            head.text.startswith(line.decode("utf-8", "replace").strip())
-            and head.type.encode() in line
-        )
+        again += line.startswith(head.type.encode()) and text.startswith(line.strip())
     if again >= _LASTING_FAILURES:
         return False
     near = after[:_NEIGHBOUR_LINES]
@@ -160,6 +155,11 @@ def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -
         return True
     goes_on = good if is_caught(head) else after
     return has_ended and bool(goes_on) and (is_caught(head) or head.context is Context.PROCESS)
+
+
+def is_after_result(one: Candidate, reading: LogReading) -> bool:
+    """Return whether the training had its result, or said that it was done, before *one*."""
+    return _has_result(_lines_around(one, reading)[0])
 
 
 def is_after_training(one: Candidate, reading: LogReading) -> bool:
@@ -212,10 +212,17 @@ def _has_left_work(one: Candidate, head: Traceback, reading: LogReading) -> bool
         return False
     if any(map(SIDE_PLACE.search, head.places)) and _ends_with(before, RESULT):
         return False
-    if not is_caught(head) and head.context is Context.MAIN and _has_left(head, ENTRY_PLACE):
+    if any(map(_has_left_program, head.chain())):
         return True
-    trained = has_trained(reading) or any(map(SCORE.search, before))
-    return trained and _has_left(head, TRAINING_PLACE)
+    is_begun = has_trained(reading) or any(map(SCORE.search, before))
+    is_fatal = any(map(FATAL.search, before[-1:]))
+    is_raised_again = head.context is Context.WORKER  # in the process that trains
+    return (is_begun or is_fatal) and (is_raised_again or _has_left(head, TRAINING_PLACE))
+
+
+def _has_left_program(head: Traceback) -> bool:
+    """Return whether an exception left the function of a program that does all of its work."""
+    return head.context is Context.MAIN and not is_caught(head) and _has_left(head, ENTRY_PLACE)
 
 
 def _has_left(head: Traceback, place: Any) -> bool:
@@ -265,17 +272,6 @@ def _is_check(head: Traceback) -> bool:
     return all(
         frame is not None and frame.file == "<string>" and frame.line == 1 for frame in frames
     )
-
-
-def _is_summary_of_success(line: bytes) -> bool:
-    """Return whether *line* says that most items succeeded, of which a program needs not all."""
-    if WHOLE.search(line):
-        return False
-    for words, counts_all in ((SUMMARY, True), (COUNTS, False)):
-        if found := words.search(line):
-            good, other = (int(n.replace(b",", b"")) for n in found.groups() if n is not None)
-            return good > 0 and (2 * good > other if counts_all else good > other)
-    return False
 
 
 def _has_result(before: list[bytes]) -> bool:

@@ -12,11 +12,12 @@ from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.handled_failures import (
     has_ended_training,
     has_reached_end,
+    is_after_result,
     is_after_training,
     is_started_again,
     is_work_done,
 )
-from gpualert_common.classify.log_position import is_last_word
+from gpualert_common.classify.log_position import has_trained, is_last_word
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.traceback_model import Context
 from gpualert_common.regex import compile_text
@@ -25,6 +26,15 @@ _END_OF_PYTHON: Final = compile_text(
     r"(?:Killed|fault|Aborted).*\b(?:python|torchrun|accelerate|deepspeed)"
 )
 """A shell's report of the end of a training, as opposed to that of a helper process."""
+
+_NEVER_BEGAN: Final = compile_text(
+    r"^python[\d.]*: can't open file |^[\w./-]+\.py: error: "
+    r"|\b(?:python[\d.]*|torchrun|accelerate|deepspeed|mpirun|srun): (?:command )?not found"
+)
+"""A report of a shell, the interpreter or the program's parser that nothing was started."""
+
+_OF_SLURM: Final = compile_text(r"^slurmstepd: error: Detected \d+ oom_kill event")
+"""A record of Slurm about the job itself, in whose output it stands."""
 
 _OF_SHELL: Final = compile_text(
     r": line \d+: \s*\d+ [A-Z][\w ()]*\s{2,}\S|^\[\d+\][+-]?\s+[A-Z]\w+\s"
@@ -81,6 +91,12 @@ def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
         return True
     if one.is_last_word and _is_notice_obeyed(one):
         return not has_reached_end(one, reading)
+    if one.is_last_word and _NEVER_BEGAN.search(one.excerpt):
+        return not (has_trained(reading) or is_after_result(one, reading))
+    if one.is_last_word and _OF_SLURM.search(one.excerpt):
+        return not (is_after_result(one, reading) or has_reached_end(one, reading))
+    if is_signal and one.stream == "" and one.excerpt.startswith("Fatal Python error: "):
+        return not is_after_result(one, reading)
     return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
 
 

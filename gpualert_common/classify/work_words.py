@@ -31,13 +31,15 @@ RESULT: Final = compile_bytes(
 """A result of a training: a saved model, or a final score."""
 
 STEP: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch)s?\b[ :=#\[(]{0,3}\d{1,12}"
-    rb"[^\r\n]{0,200}?\d\.\d|['\"](?:loss|eval_loss|epoch)['\"]: ['\"]?\d"
+    rb"(?i)(?:^|[^-\w]|[^-]-)(?:global_?)?(?:step|iter|iteration|epoch|batch)s?\b"
+    rb"[ :=#\[(]{0,3}\d{1,12}[^\r\n]{0,200}?\d\.\d|['\"](?:loss|eval_loss|epoch)['\"]: ['\"]?\d"
     rb"|\b(?:update|round|episode|ep)s?\b[ :=#\[(]{0,3}\d{1,12}[^\r\n]{0,200}?"
     rb"(?:loss|acc|auc|score|reward|return|rmse|mse|f1|ppl)\w{0,12}\W{1,3}\d"
     rb"|\btrial \d{1,9} (?:finished|complete)"
 )
-"""A step with its result.  Attempts have rounds and updates, too, but no score."""
+"""A step with its result.  Attempts have rounds and updates, too, but no score, and
+options of a command have two hyphens.
+"""
 
 SCORE: Final = compile_bytes(
     rb"(?i)\b(?:loss|acc(?:uracy)?|rmse|logloss|auc|mae|mse|reward)['\"]?\s?[:=]\s?['\"]?-?\d"
@@ -117,28 +119,6 @@ SAVING_PLACE: Final = compile_text(
     r":_*save(?:_(?:model|checkpoint|pretrained|weights|state(?:_dict)?))?$|/torch/serialization\.py:"
 )
 """A function that saves a model."""
-
-SUMMARY: Final = compile_bytes(
-    rb"(?i)\b(\d[\d,]*) ?(?:/|(?:out )?of) ?(\d[\d,]*)\b"
-    rb".{0,40}\b(?:ok|succe|convert|process|writ|done|finish|complete)"
-    rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b[^\d,;]{0,20}"
-    rb"\b(\d[\d,]*) ?(?:/|(?:out )?of) ?(\d[\d,]*)\b"
-)
-"""A summary of items: how many of them succeeded, and how many there were."""
-
-COUNTS: Final = compile_bytes(
-    rb"(?i)(?:^|[^f/\d\s] ?)\b(\d[\d,]*) "
-    rb"(?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
-    rb".{0,40}\b(\d[\d,]*) (?:failed|skipped|left out|errors?|bad)\b"
-    rb"|\b(?:ok|succeeded|passed|done|converted|processed|written|completed)[:=] ?(\d[\d,]*)\b"
-    rb".{0,40}\b(?:failed|skipped|errors?|bad)[:=] ?(\d[\d,]*)"
-)
-"""A summary of items: how many of them succeeded, and how many failed."""
-
-WHOLE: Final = compile_bytes(
-    rb"(?i)\b(?:rank|worker|node|process|fold|epoch|step|iteration|round|stage|phase)(?:s|es)?\b"
-)
-"""Parts of one training, none of which it can do without."""
 
 FATAL: Final = compile_bytes(
     rb"(?i)\b(?:training|trainer|run|job|experiment|main)\b.{0,30}\b(?:fail|crash|abort|error|died|broke)"
