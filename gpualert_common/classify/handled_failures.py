@@ -66,7 +66,7 @@ def is_overcome(one: Candidate, reading: LogReading) -> bool:
     is_handled = one.head is not None and is_caught(one.head)
     if not (is_handled or is_marked_as_handled(one, reading)):
         return False
-    _, after = _lines_around(one, reading)
+    _, after = lines_around(one, reading)
     return any(map(STEP.search, _good_lines(after)))
 
 
@@ -75,7 +75,7 @@ def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
 
     A warning right before an exception that was not caught is about something else.
     """
-    before, after = _lines_around(one, reading)
+    before, after = lines_around(one, reading)
     header, text = before[-1:], []
     if one.head is None:
         header, text = [], [one.excerpt.encode()]
@@ -93,7 +93,7 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
     """
     if one.head is None or one.head.context is Context.BARE:
         return False
-    before, after = _lines_around(one, reading)
+    before, after = lines_around(one, reading)
     after, good = _own_lines(after), _good_lines(after)
     if any(map(STEP.search, good)):
         return True
@@ -122,7 +122,7 @@ def _is_done_without(one: Candidate, head: Traceback, reading: LogReading) -> bo
 
     One that fails again and again from its last step on does not get on without what failed.
     """
-    before, after = _lines_around(one, reading)
+    before, after = lines_around(one, reading)
     text, again = head.text.encode(), 0
     for line in reversed(before):
         if STEP.search(line):
@@ -139,7 +139,7 @@ def _is_done_without(one: Candidate, head: Traceback, reading: LogReading) -> bo
 
 def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -> bool:
     """Return whether an exception is not that of a training which the log has shown."""
-    before, after = _lines_around(one, reading)
+    before, after = lines_around(one, reading)
     good = _good_lines(after)
     has_result, has_ended = _has_result(before), has_reached_end(one, reading)
     if any(map(SIDE_PLACE.search, head.places)):
@@ -159,7 +159,7 @@ def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -
 
 def is_after_result(one: Candidate, reading: LogReading) -> bool:
     """Return whether the training had its result, or said that it was done, before *one*."""
-    return _has_result(_lines_around(one, reading)[0])
+    return _has_result(lines_around(one, reading)[0])
 
 
 def is_after_training(one: Candidate, reading: LogReading) -> bool:
@@ -167,7 +167,7 @@ def is_after_training(one: Candidate, reading: LogReading) -> bool:
 
     The program said so, or it had a result behind its last step.
     """
-    before, _ = _lines_around(one, reading)
+    before, _ = lines_around(one, reading)
     if _ends_with(before, TRAINING_DONE):
         return True
     return has_reached_end(one, reading) and _ends_with(before, RESULT)
@@ -175,7 +175,7 @@ def is_after_training(one: Candidate, reading: LogReading) -> bool:
 
 def is_started_again(one: Candidate, reading: LogReading) -> bool:
     """Return whether a program was started again after a signal ended it, and did its work."""
-    _, after = _lines_around(one, reading)
+    _, after = lines_around(one, reading)
     is_retried = any(map(RETRIED.search, after[: 2 * _NEIGHBOUR_LINES]))
     return is_retried and any(map(STEP.search, _good_lines(after)))
 
@@ -188,7 +188,7 @@ def has_ended_training(one: Candidate, reading: LogReading) -> bool:
     head = one.head
     if head is None or reading.lines - head.end.line > 2 * _SCRIPT_LINES:
         return False  # cheap; most of the rest may be blank
-    _, after = _lines_around(one, reading)
+    _, after = lines_around(one, reading)
     if len(after) > _SCRIPT_LINES or not has_cut_short(one, reading):
         return False
     if _has_left_work(one, head, reading):
@@ -207,7 +207,7 @@ def has_cut_short(one: Candidate, reading: LogReading) -> bool:
 
 def _has_left_work(one: Candidate, head: Traceback, reading: LogReading) -> bool:
     """Return whether an exception left the function that trains, or the one that does all work."""
-    before, _ = _lines_around(one, reading)
+    before, _ = lines_around(one, reading)
     if has_reached_end(one, reading) or _ends_with(before, TRAINING_DONE):
         return False
     if any(map(SIDE_PLACE.search, head.places)) and _ends_with(before, RESULT):
@@ -247,7 +247,7 @@ def has_reached_end(one: Candidate, reading: LogReading) -> bool:
 
 def _last_step(one: Candidate, reading: LogReading) -> tuple[int, int] | None:
     """Return the last step before a failure and the number of steps, where the log has both."""
-    before, _ = _lines_around(one, reading)
+    before, _ = lines_around(one, reading)
     for line in reversed(before[-_RECENT_LINES:]):
         steps = OF.search(line)
         if steps is not None:
@@ -303,7 +303,7 @@ def _good_lines(lines: list[bytes]) -> list[bytes]:
     return [line for line in _own_lines(lines) if not TROUBLE.search(line)]
 
 
-def _lines_around(one: Candidate, reading: LogReading) -> tuple[list[bytes], list[bytes]]:
+def lines_around(one: Candidate, reading: LogReading) -> tuple[list[bytes], list[bytes]]:
     """Return the lines before and after a failure that are not blank, without escape sequences."""
     start, end = one.place.offset, one.place.offset
     rows = 1
