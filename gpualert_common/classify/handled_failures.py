@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from gpualert_common.classify.candidates import Candidate
 from gpualert_common.classify.item_summaries import is_mostly_successful
-from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.log_position import (
     has_trained,
     is_followed_by_steps,
     is_info_record,
 )
 from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.nearby_lines import ends_with, good_lines, lines_around, own_lines
 from gpualert_common.classify.traceback_model import Context, Traceback
 from gpualert_common.classify.work_words import (
     ALTERNATIVE,
@@ -25,7 +25,6 @@ from gpualert_common.classify.work_words import (
     ENTRY_PLACE,
     FATAL,
     HANDLED,
-    NOT_OWN,
     OF,
     RECORD,
     RESULT,
@@ -36,7 +35,6 @@ from gpualert_common.classify.work_words import (
     STEP,
     TRAINING_DONE,
     TRAINING_PLACE,
-    TROUBLE,
     WARNING,
 )
 
@@ -67,7 +65,7 @@ def is_overcome(one: Candidate, reading: LogReading) -> bool:
     if not (is_handled or is_marked_as_handled(one, reading)):
         return False
     _, after = lines_around(one, reading)
-    return any(map(STEP.search, _good_lines(after)))
+    return any(map(STEP.search, good_lines(after)))
 
 
 def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
@@ -94,7 +92,7 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
     if one.head is None or one.head.context is Context.BARE:
         return False
     before, after = lines_around(one, reading)
-    after, good = _own_lines(after), _good_lines(after)
+    after, good = own_lines(after), good_lines(after)
     if any(map(STEP.search, good)):
         return True
     if is_caught(one.head) and any(map(is_mostly_successful, after)):
@@ -133,14 +131,14 @@ def _is_done_without(one: Candidate, head: Traceback, reading: LogReading) -> bo
     near = after[:_NEIGHBOUR_LINES]
     if is_marked_as_handled(one, reading) and not any(map(FATAL.search, near)):
         return True
-    rest = [line for line in _good_lines(after) if not RETRIED.search(line)]
+    rest = [line for line in good_lines(after) if not RETRIED.search(line)]
     return any(map(RETRIED.search, near)) and bool(rest)
 
 
 def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -> bool:
     """Return whether an exception is not that of a training which the log has shown."""
     before, after = lines_around(one, reading)
-    good = _good_lines(after)
+    good = good_lines(after)
     has_result, has_ended = _has_result(before), has_reached_end(one, reading)
     if any(map(SIDE_PLACE.search, head.places)):
         return has_result or has_ended
@@ -168,16 +166,16 @@ def is_after_training(one: Candidate, reading: LogReading) -> bool:
     The program said so, or it had a result behind its last step.
     """
     before, _ = lines_around(one, reading)
-    if _ends_with(before, TRAINING_DONE):
+    if ends_with(before, TRAINING_DONE):
         return True
-    return has_reached_end(one, reading) and _ends_with(before, RESULT)
+    return has_reached_end(one, reading) and ends_with(before, RESULT)
 
 
 def is_started_again(one: Candidate, reading: LogReading) -> bool:
     """Return whether a program was started again after a signal ended it, and did its work."""
     _, after = lines_around(one, reading)
     is_retried = any(map(RETRIED.search, after[: 2 * _NEIGHBOUR_LINES]))
-    return is_retried and any(map(STEP.search, _good_lines(after)))
+    return is_retried and any(map(STEP.search, good_lines(after)))
 
 
 def has_ended_training(one: Candidate, reading: LogReading) -> bool:
@@ -189,13 +187,13 @@ def has_ended_training(one: Candidate, reading: LogReading) -> bool:
     if head is None or reading.lines - head.end.line > 2 * _SCRIPT_LINES:
         return False  # cheap; most of the rest may be blank
     _, after = lines_around(one, reading)
-    if len(after) > _SCRIPT_LINES or not has_cut_short(one, reading):
+    if len(after) > _SCRIPT_LINES:
         return False
     if _has_left_work(one, head, reading):
         return True
-    is_outermost = head.outermost is not None and head.outermost.function in _MODULE
-    is_main = head.context is Context.MAIN and is_outermost
-    return is_main and not any(map(is_info_record, after))
+    if head.context is not Context.MAIN or is_caught(head) or any(map(is_info_record, after)):
+        return False
+    return is_cut_short(one, reading)
 
 
 def has_cut_short(one: Candidate, reading: LogReading) -> bool:
@@ -208,9 +206,9 @@ def has_cut_short(one: Candidate, reading: LogReading) -> bool:
 def _has_left_work(one: Candidate, head: Traceback, reading: LogReading) -> bool:
     """Return whether an exception left the function that trains, or the one that does all work."""
     before, _ = lines_around(one, reading)
-    if has_reached_end(one, reading) or _ends_with(before, TRAINING_DONE):
+    if has_reached_end(one, reading) or ends_with(before, TRAINING_DONE):
         return False
-    if any(map(SIDE_PLACE.search, head.places)) and _ends_with(before, RESULT):
+    if any(map(SIDE_PLACE.search, head.places)) and ends_with(before, RESULT):
         return False
     if any(map(_has_left_program, head.chain())):
         return True
@@ -276,41 +274,4 @@ def _is_check(head: Traceback) -> bool:
 
 def _has_result(before: list[bytes]) -> bool:
     """Return whether the training had its result, or said that it was done."""
-    return _ends_with(before, TRAINING_DONE) or _ends_with(before, RESULT)
-
-
-def _ends_with(lines: list[bytes], words: Any) -> bool:
-    """Return whether a line with *words* follows the last step among *lines*."""
-    for line in reversed(lines):
-        if words.search(line):
-            return True
-        if STEP.search(line):
-            return False
-    return False
-
-
-def _own_lines(lines: list[bytes]) -> list[bytes]:
-    """Return *lines* without those of a shell that traces its commands, and their output."""
-    return [
-        line
-        for previous, line in zip([b"", *lines], lines, strict=False)
-        if not NOT_OWN.search(line) and not previous.startswith(b"+ echo")
-    ]
-
-
-def _good_lines(lines: list[bytes]) -> list[bytes]:
-    """Return those of the program's own lines that are not about trouble."""
-    return [line for line in _own_lines(lines) if not TROUBLE.search(line)]
-
-
-def lines_around(one: Candidate, reading: LogReading) -> tuple[list[bytes], list[bytes]]:
-    """Return the lines before and after a failure that are not blank, without escape sequences."""
-    start, end = one.place.offset, one.place.offset
-    rows = 1
-    if one.head is not None:
-        start, end = one.head.chain()[0].start.offset, one.head.end.offset
-        rows = one.head.text.count("\n") + 1
-    at = reading.tail_offset
-    before = canonicalize(reading.tail[: max(0, start - at)]).split(b"\n")
-    after = canonicalize(reading.tail[max(0, end - at) :]).split(b"\n")[rows:]
-    return [line for line in before if line.strip()], [line for line in after if line.strip()]
+    return ends_with(before, TRAINING_DONE) or ends_with(before, RESULT)

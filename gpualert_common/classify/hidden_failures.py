@@ -16,10 +16,10 @@ from gpualert_common.classify.handled_failures import (
     is_after_training,
     is_started_again,
     is_work_done,
-    lines_around,
 )
 from gpualert_common.classify.log_position import has_trained, is_last_word
 from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.nearby_lines import lines_around
 from gpualert_common.classify.traceback_model import Context
 from gpualert_common.regex import compile_bytes, compile_text
 
