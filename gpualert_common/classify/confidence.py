@@ -22,8 +22,8 @@ _BASIS_CONFIDENCE = {
 """Share of causes on such a basis that were right in logs that no rule was tuned to."""
 
 _TIER_CONFIDENCE = {Tier.COMMUNICATION: 0.9, Tier.CASCADE: 0.7}
-_GENERIC_TYPE_CONFIDENCE = 0.6
-"""For an exception of which rules know only the type: a more specific cause is likely."""
+_GENERIC_TYPE_CONFIDENCE = 0.7
+"""For an exception of which rules know only the type: a more specific cause is possible."""
 
 _DESPITE_SUCCESS = 0.95
 """Factor for a cause that the exit status 0 contradicts."""
