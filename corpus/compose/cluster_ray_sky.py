@@ -114,12 +114,12 @@ def _ray_worker_gone() -> ComposedLog:
     return log(
         tape,
         "ray_worker_gone",
-        "killed_unknown",
+        "runtime_error",
         1,
         _BASIS,
         command="ray job submit -- python train.py",
-        paper_class="traceback",
-        why="Ray only lists what might have been; a quarter of the memory was used",
+        paper_class="runtime_error",
+        why="the worker left without a trace: Ray names no signal, and only lists what might have been",
         ray="2.32",
     )
 

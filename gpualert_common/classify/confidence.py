@@ -23,8 +23,8 @@ _BASIS_CONFIDENCE = {
 """Share of causes on such a basis that were right in logs that no rule was tuned to."""
 
 _TIER_CONFIDENCE = {Tier.COMMUNICATION: 0.9, Tier.CASCADE: 0.7}
-_GENERIC_TYPE_CONFIDENCE = 0.6
-"""For an exception of which rules know only the type: a more specific cause is likely."""
+_GENERIC_TYPE_CONFIDENCE = 0.7
+"""For an exception of which rules know only the type: a more specific cause is possible."""
 
 _DESPITE_SUCCESS = 0.95
 """Factor for a cause that the exit status 0 contradicts."""
@@ -42,7 +42,10 @@ may end with the same number.
 """
 
 _NO_REASON_CONFIDENCE = 0.2
-"""For a failure of which nothing is known but that it failed: the cause is likely a better one."""
+"""For a failure of whose words no rule knows any: the cause is likely a better one."""
+
+_SILENT_CONFIDENCE = 0.5
+"""For a failure without a word about it, which is a cause of its own: a silent exit."""
 
 _WORKER_CONFIDENCE = 0.5
 """For a worker that failed without a message: its launcher says at least that it failed by itself.
@@ -76,8 +79,13 @@ def find_evidence_kind(
     return EvidenceKind.LINE if chosen.traceback is None else EvidenceKind.EXCEPTION
 
 
-def read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, float]:
-    """Return the cause that the exit status names by itself, with its confidence."""
+def read_cause_of_status(
+    status: ExitStatus, facts: ExitFacts, *, silent: bool
+) -> tuple[str, float]:
+    """Return the cause that the exit status names by itself, with its confidence.
+
+    *silent*: the logs end without a word about a failure.
+    """
     if status.disposition is Disposition.COMPLETED:
         return "none", 0.9
     if status.disposition is Disposition.RUNNING:
@@ -88,7 +96,7 @@ def read_cause_of_status(status: ExitStatus, facts: ExitFacts) -> tuple[str, flo
     if seen_by_child and status.cause in (None, "killed_unknown"):
         return "disk_full", 0.6
     if status.cause is None:
-        return "runtime_error", _NO_REASON_CONFIDENCE
+        return "runtime_error", _SILENT_CONFIDENCE if silent else _NO_REASON_CONFIDENCE
     if status.disposition is Disposition.NOT_STARTED:
         return status.cause, 0.98
     if status.is_stop_certain:

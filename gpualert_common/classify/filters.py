@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Sequence
 
 from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUSES
+from gpualert_common.classify.answered_errors import is_behind_answer
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
@@ -60,7 +61,7 @@ def _drop_overcome(candidates: Candidates, _context: SelectionContext) -> list[C
     return [one for one in candidates if not one.is_followed_by_progress]
 
 
-def _drop_handled(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
+def _drop_handled(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
     """An uncaught exception is the last of its process, and a script may run several programs.
 
     So of the tracebacks of one stream only the last counts, and the last that is not about
@@ -82,7 +83,9 @@ def _drop_handled(candidates: Candidates, _context: SelectionContext) -> list[Ca
             return True
         if one.head.context is Context.MAIN:
             final = last[_process_of(one, one.head)]
-            return final.head is one.head or is_earlier_program(one, final)
+            if final.head is one.head or is_earlier_program(one, final):
+                return True
+            return is_behind_answer(one, final, context.readings)
         if one.head.context is Context.BARE:
             stream = (one.file, one.head.stream)
             return stream not in with_traceback and last_bare[stream] is one.head

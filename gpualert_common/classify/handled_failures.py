@@ -7,106 +7,48 @@ the exception was caught, by the words around it, and by the work that was done 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from gpualert_common.classify.candidates import Candidate
-from gpualert_common.classify.lines import canonicalize
+from gpualert_common.classify.item_summaries import is_mostly_successful
 from gpualert_common.classify.log_position import (
     has_trained,
     is_followed_by_steps,
     is_info_record,
 )
 from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.nearby_lines import ends_with, good_lines, lines_around, own_lines
 from gpualert_common.classify.traceback_model import Context, Traceback
-from gpualert_common.regex import compile_bytes, compile_text
+from gpualert_common.classify.work_words import (
+    ALTERNATIVE,
+    END,
+    ENTRY_PLACE,
+    FATAL,
+    HANDLED,
+    OF,
+    RECORD,
+    RESULT,
+    RETRIED,
+    SAVING_PLACE,
+    SCORE,
+    SIDE_PLACE,
+    STEP,
+    TRAINING_DONE,
+    TRAINING_PLACE,
+    WARNING,
+)
 
 _NEIGHBOUR_LINES = 2
 """Lines next to a failure that may say how the program handles it."""
+
+_LASTING_FAILURES = 2
+"""A failure that was seen this often before, since the last step, is not a passing one."""
 
 _SCRIPT_LINES = 40
 """Lines that a script may write after a training that it started."""
 
 _RECENT_LINES = 400
 """Lines before a failure that show how far the work was."""
-
-_TRAINING_DONE: Final = compile_bytes(
-    rb"(?i)\b(?:training|fine-?tuning|pre-?training|fitting|optimi[sz]ation|experiment)\b"
-    rb"(?: \w+){0,2}? (?:is |was |has )?(?:now )?"
-    rb"(?:done|completed?|finished|over|ended success\w*)\b"
-    rb"|\b(?:finished|completed|done with|end of) (?:the )?(?:training|fine-?tuning|fitting)\b"
-    rb"|`?Trainer\.fit`? stopped: `?max_"
-    rb"|\ball (?:epochs|steps|folds|stages) (?:done|completed?|finished)"
-)
-"""Words of a program about the end of its training."""
-
-_RESULT: Final = compile_bytes(
-    rb"(?i)\b(?:saved|wrote|written|exported|saving)\b.{0,80}"
-    rb"(?:model|checkpoint|ckpt|weights|adapter|state_dict|\.pth?\b|\.safetensors|\.onnx|\.keras|\.h5)"
-    rb"|(?:model|checkpoint|weights|adapter)\b.{0,60}\b(?:saved|written|exported)\b"
-    rb"|['\"]train_runtime['\"]|\*{5} (?:train|eval|test|predict) metrics \*{5}"
-    rb"|Test metric +DataLoader"
-    rb"|\b(?:final|best|test|eval|evaluation|validation|val)[ _-](?:\w+[ _-]){0,2}"
-    rb"(?:loss|acc(?:uracy)?|f1|auc|bleu|wer|perplexity|ppl|mse|rmse|mae|map|miou|score|reward|return)"
-    rb"\b\D{0,12}\d"
-)
-"""A result of a training: a saved model, or a final score."""
-
-_STEP: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|ep)s?\b[ :=#\[(]{0,3}\d{1,12}"
-    rb"[^\r\n]{0,200}?\d\.\d|['\"](?:loss|eval_loss)['\"]: ['\"]?\d"
-)
-"""A step with its result."""
-
-_SCORE: Final = compile_bytes(
-    rb"(?i)\b(?:loss|acc(?:uracy)?|rmse|logloss|auc|mae|mse|reward)['\"]?\s?[:=]\s?['\"]?-?\d"
-)
-"""A score of any form, such as those of Keras and XGBoost, whose steps stand elsewhere."""
-
-_OF: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update|ep)s?\b[ :=#\[(]{0,3}"
-    rb"(\d{1,9}) ?(?:/|of) ?(\d{1,9})|\b(\d{1,9})/(\d{1,9}) \[\d+:\d\d"
-)
-"""A step of a known number of steps."""
-
-_END: Final = compile_bytes(
-    rb"(?i)^\W*(?:all |run |job |script |program |experiment )?"
-    rb"(?:done|finished|completed?|success\w*)\b"
-)
-"""Words about some end: of the program, or of the script around it."""
-
-_SHELL: Final = compile_bytes(
-    rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b"
-)
-"""A line of a shell, or about the exit status of a program."""
-
-_TROUBLE: Final = compile_bytes(
-    rb"(?i)fail|error|\babort|\bstopp?ed|interrupt|crash|\bdied\b|\bnan\b|last|resum|cancel"
-)
-"""A line about how far the training came when it failed, rather than about its result."""
-
-_HANDLED: Final = compile_bytes(
-    rb"(?i)\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|non-?fatal"
-    rb"|continuing (?:with|without|anyway|training))\b"
-)
-"""Words of a program that does without what failed."""
-
-_RETRIED: Final = compile_bytes(
-    rb"(?i)\b(?:retrying|falling back|will (?:be )?retr(?:y|ied)|(?:try|trying) again"
-    rb"|(?:attempt|retry|try) \d+ ?(?:/|of) ?\d+)\b"
-)
-"""Words of a program that tries again.  Where nothing helps, the failure is the root all the same.
-"""
-
-_WARNING: Final = compile_bytes(rb"\bWARN(?:ING)?\b|^\[?W\d{4} |^\[W ")
-"""A record of a logger about a failure that its program can do without."""
-
-_SIDE_PLACE: Final = compile_text(
-    r"(?i)/(?:wandb|mlflow|huggingface_hub|comet_ml|neptune|clearml|trackio|aim|boto3|botocore|fsspec"
-    r"|tensorboard\w*|google/cloud|azure|slack_sdk|paramiko)/|/(?:smtplib|ftplib|atexit|shutil|webbrowser)\.py:"
-    r"|:_?(?:\w+_)?(?:upload|push|notify|publish|sync|cleanup|clean_up|teardown|shutdown|close|report|plot"
-    r"|send|log|e?mail|archive|backup|copy)(?:_\w+)?$"
-)
-"""A place in a program outside the training: trackers, uploads, messages, cleaning up."""
 
 _MODULE: Final = frozenset({"<module>", "_run_module_as_main", "_run_code", "run_path"})
 """Outermost frames of an exception that may have ended its process."""
@@ -122,8 +64,8 @@ def is_overcome(one: Candidate, reading: LogReading) -> bool:
     is_handled = one.head is not None and is_caught(one.head)
     if not (is_handled or is_marked_as_handled(one, reading)):
         return False
-    _, after = _lines_around(one, reading)
-    return any(map(_STEP.search, _good_lines(after)))
+    _, after = lines_around(one, reading)
+    return any(map(STEP.search, good_lines(after)))
 
 
 def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
@@ -131,13 +73,13 @@ def is_marked_as_handled(one: Candidate, reading: LogReading) -> bool:
 
     A warning right before an exception that was not caught is about something else.
     """
-    before, after = _lines_around(one, reading)
+    before, after = lines_around(one, reading)
     header, text = before[-1:], []
     if one.head is None:
         header, text = [], [one.excerpt.encode()]
-    elif is_caught(one.head) and any(map(_WARNING.search, header)):
+    elif is_caught(one.head) and any(map(WARNING.search, header)):
         return True
-    return any(map(_HANDLED.search, (*header, *text, *after[:_NEIGHBOUR_LINES])))
+    return any(map(HANDLED.search, (*header, *text, *after[:_NEIGHBOUR_LINES])))
 
 
 def is_work_done(one: Candidate, reading: LogReading) -> bool:
@@ -149,40 +91,144 @@ def is_work_done(one: Candidate, reading: LogReading) -> bool:
     """
     if one.head is None or one.head.context is Context.BARE:
         return False
-    before, after = _lines_around(one, reading)
-    after, good = _own_lines(after), _good_lines(after)
-    if any(map(_STEP.search, good)):
+    before, after = lines_around(one, reading)
+    after, good = own_lines(after), good_lines(after)
+    if any(map(STEP.search, good)):
         return True
-    if is_cut_short(one, reading):
+    if is_caught(one.head) and any(map(is_mostly_successful, after)):
+        return True
+    if has_cut_short(one, reading):
         return False
-    trained = has_trained(reading) or any(map(_SCORE.search, before))
-    if any(map(_RESULT.search, good)) or any(map(_SCORE.search, good)):
+    if any(map(RESULT.search, good)) or any(map(SCORE.search, good)):
         return True
-    if any(map(_TRAINING_DONE.search, after)):
-        return trained or is_caught(one.head)
+    if any(map(SAVING_PLACE.search, one.head.places)):
+        return False  # the result is lost
+    if _is_check(one.head) and any(map(ALTERNATIVE.search, after[:_NEIGHBOUR_LINES])):
+        return True
+    trained = has_trained(reading) or any(map(SCORE.search, before))
+    if any(map(TRAINING_DONE.search, after)):
+        return trained or (is_caught(one.head) and not _has_left(one.head, TRAINING_PLACE))
     if not trained:
-        return False
-    is_retried = any(map(_RETRIED.search, after[:_NEIGHBOUR_LINES]))
-    is_outside = one.head.context is Context.THREAD or is_marked_as_handled(one, reading)
-    if is_retried or is_outside or _is_outside_training(one.head, before):
+        return is_caught(one.head) and is_marked_as_handled(one, reading) and bool(good)
+    if _is_done_without(one, one.head, reading):
         return True
-    return is_caught(one.head) and any(map(_END.search, good))
+    return _is_outside_training(one, one.head, reading)
+
+
+def _is_done_without(one: Candidate, head: Traceback, reading: LogReading) -> bool:
+    """Return whether a program that has trained skipped a failure, or tried again with success.
+
+    One that fails again and again from its last step on does not get on without what failed.
+    """
+    before, after = lines_around(one, reading)
+    text, again = head.text.encode(), 0
+    for line in reversed(before):
+        if STEP.search(line):
+            break
+        again += line.startswith(head.type.encode()) and text.startswith(line.strip())
+    if again >= _LASTING_FAILURES:
+        return False
+    near = after[:_NEIGHBOUR_LINES]
+    if is_marked_as_handled(one, reading) and not any(map(FATAL.search, near)):
+        return True
+    rest = [line for line in good_lines(after) if not RETRIED.search(line)]
+    return any(map(RETRIED.search, near)) and bool(rest)
+
+
+def _is_outside_training(one: Candidate, head: Traceback, reading: LogReading) -> bool:
+    """Return whether an exception is not that of a training which the log has shown."""
+    before, after = lines_around(one, reading)
+    good = good_lines(after)
+    has_result, has_ended = _has_result(before), has_reached_end(one, reading)
+    if any(map(SIDE_PLACE.search, head.places)):
+        return has_result or has_ended
+    if head.context is Context.THREAD:
+        return has_result or has_ended or any(map(END.search, good))
+    record = before[-1] if before else b""
+    is_logged = RECORD.search(record) and not FATAL.search(record)
+    is_apart = is_caught(head) or bool(is_logged)
+    if is_after_training(one, reading) and (is_apart or any(map(END.search, good))):
+        return True
+    if is_apart and any(map(END.search, good)):
+        return True
+    goes_on = good if is_caught(head) else after
+    return has_ended and bool(goes_on) and (is_caught(head) or head.context is Context.PROCESS)
+
+
+def is_after_result(one: Candidate, reading: LogReading) -> bool:
+    """Return whether the training had its result, or said that it was done, before *one*."""
+    return _has_result(lines_around(one, reading)[0])
+
+
+def is_after_training(one: Candidate, reading: LogReading) -> bool:
+    """Return whether the training had ended before *one*.
+
+    The program said so, or it had a result behind its last step.
+    """
+    before, _ = lines_around(one, reading)
+    if ends_with(before, TRAINING_DONE):
+        return True
+    return has_reached_end(one, reading) and ends_with(before, RESULT)
+
+
+def is_started_again(one: Candidate, reading: LogReading) -> bool:
+    """Return whether a program was started again after a signal ended it, and did its work."""
+    _, after = lines_around(one, reading)
+    is_retried = any(map(RETRIED.search, after[: 2 * _NEIGHBOUR_LINES]))
+    return is_retried and any(map(STEP.search, good_lines(after)))
 
 
 def has_ended_training(one: Candidate, reading: LogReading) -> bool:
     """Return whether an exception ended a training before its last step.
 
-    Only the script that started the training continued after it.
+    Only the script that started the training, or the rest of its process, continued after it.
     """
     head = one.head
-    if head is None or head.context is not Context.MAIN or head.outermost is None:
-        return False
-    if reading.lines - head.end.line > 2 * _SCRIPT_LINES:
+    if head is None or reading.lines - head.end.line > 2 * _SCRIPT_LINES:
         return False  # cheap; most of the rest may be blank
-    if head.outermost.function not in _MODULE or not is_cut_short(one, reading):
+    _, after = lines_around(one, reading)
+    if len(after) > _SCRIPT_LINES:
         return False
-    _, after = _lines_around(one, reading)
-    return len(after) <= _SCRIPT_LINES and not any(map(is_info_record, after))
+    if _has_left_work(one, head, reading):
+        return True
+    if head.context is not Context.MAIN or is_caught(head) or any(map(is_info_record, after)):
+        return False
+    return is_cut_short(one, reading)
+
+
+def has_cut_short(one: Candidate, reading: LogReading) -> bool:
+    """Return whether an exception ended the training, by its steps or by the functions it left."""
+    if is_cut_short(one, reading):
+        return True
+    return one.head is not None and _has_left_work(one, one.head, reading)
+
+
+def _has_left_work(one: Candidate, head: Traceback, reading: LogReading) -> bool:
+    """Return whether an exception left the function that trains, or the one that does all work."""
+    before, _ = lines_around(one, reading)
+    if has_reached_end(one, reading) or ends_with(before, TRAINING_DONE):
+        return False
+    if any(map(SIDE_PLACE.search, head.places)) and ends_with(before, RESULT):
+        return False
+    if any(map(_has_left_program, head.chain())):
+        return True
+    is_begun = has_trained(reading) or any(map(SCORE.search, before))
+    is_fatal = any(map(FATAL.search, before[-1:]))
+    is_raised_again = head.context is Context.WORKER  # in the process that trains
+    return (is_begun or is_fatal) and (is_raised_again or _has_left(head, TRAINING_PLACE))
+
+
+def _has_left_program(head: Traceback) -> bool:
+    """Return whether an exception left the function of a program that does all of its work."""
+    return head.context is Context.MAIN and not is_caught(head) and _has_left(head, ENTRY_PLACE)
+
+
+def _has_left(head: Traceback, place: Any) -> bool:
+    """Return whether an exception left a function: the one where it was caught it did not."""
+    frames = head.places
+    if head.context is Context.MAIN and head.frames[:1] == (head.outermost,):
+        frames = frames[1:]
+    return any(map(place.search, frames))
 
 
 def is_cut_short(one: Candidate, reading: LogReading) -> bool:
@@ -199,9 +245,9 @@ def has_reached_end(one: Candidate, reading: LogReading) -> bool:
 
 def _last_step(one: Candidate, reading: LogReading) -> tuple[int, int] | None:
     """Return the last step before a failure and the number of steps, where the log has both."""
-    before, _ = _lines_around(one, reading)
+    before, _ = lines_around(one, reading)
     for line in reversed(before[-_RECENT_LINES:]):
-        steps = _OF.search(line)
+        steps = OF.search(line)
         if steps is not None:
             done, planned = (int(number) for number in steps.groups() if number is not None)
             return done, planned
@@ -218,40 +264,14 @@ def is_caught(head: Traceback) -> bool:
     return head.outermost.function not in _MODULE
 
 
-def _is_outside_training(head: Traceback, before: list[bytes]) -> bool:
-    """Return whether an exception came from outside the training, after its end."""
-    if not any(map(_SIDE_PLACE.search, head.places)):
-        return False
-    for line in reversed(before):
-        if _TRAINING_DONE.search(line) or _RESULT.search(line):
-            return True
-        if _STEP.search(line):
-            return False
-    return False
+def _is_check(head: Traceback) -> bool:
+    """Return whether an exception ended a program of one line, with which a script looks around."""
+    frames = (head.outermost, *head.frames)
+    return all(
+        frame is not None and frame.file == "<string>" and frame.line == 1 for frame in frames
+    )
 
 
-def _own_lines(lines: list[bytes]) -> list[bytes]:
-    """Return *lines* without those of a shell that traces its commands, and their output."""
-    return [
-        line
-        for previous, line in zip([b"", *lines], lines, strict=False)
-        if not _SHELL.search(line) and not previous.startswith(b"+ echo")
-    ]
-
-
-def _good_lines(lines: list[bytes]) -> list[bytes]:
-    """Return those of the program's own lines that are not about trouble."""
-    return [line for line in _own_lines(lines) if not _TROUBLE.search(line)]
-
-
-def _lines_around(one: Candidate, reading: LogReading) -> tuple[list[bytes], list[bytes]]:
-    """Return the lines before and after a failure that are not blank, without escape sequences."""
-    start, end = one.place.offset, one.place.offset
-    rows = 1
-    if one.head is not None:
-        start, end = one.head.chain()[0].start.offset, one.head.end.offset
-        rows = one.head.text.count("\n") + 1
-    at = reading.tail_offset
-    before = canonicalize(reading.tail[: max(0, start - at)]).split(b"\n")
-    after = canonicalize(reading.tail[max(0, end - at) :]).split(b"\n")[rows:]
-    return [line for line in before if line.strip()], [line for line in after if line.strip()]
+def _has_result(before: list[bytes]) -> bool:
+    """Return whether the training had its result, or said that it was done."""
+    return ends_with(before, TRAINING_DONE) or ends_with(before, RESULT)

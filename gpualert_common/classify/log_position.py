@@ -12,6 +12,7 @@ from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.progress_marks import PROGRESS_MARK
 from gpualert_common.classify.traceback_lines import is_progress_bar
+from gpualert_common.classify.work_words import STEP
 from gpualert_common.regex import compile_bytes
 
 PROGRESS_STEPS: Final = 3
@@ -29,8 +30,18 @@ _FAR_FROM_END_LINES = 40
 _NEAR_END_LINES = 300
 """A line without a traceback that is further from the end did not end the run."""
 
+_CLOSING_LINES = 100
+"""Lines at the end of a log that say why a program failed, if any do."""
+
 _FINITE_LOSSES = 2
 """Number of finite losses after the last bad value that prove that the value was passing."""
+
+_FAILURE: Final = compile_bytes(
+    rb"(?i)fail|error|exception|abort|crash|fatal|kill|invalid|illegal|unknown|unsupported"
+    rb"|\b(?:cannot|can't|could not|couldn't|unable)\b|refused|denied|missing|not found|no such"
+    rb"|must be"
+)
+"""Words about a failure, of whatever kind."""
 
 _INFO_RECORD: Final = compile_bytes(rb"\b(?:INFO|DEBUG|NOTICE)\b")
 """A log record of a program that goes on; a runtime that shuts down writes warnings."""
@@ -50,10 +61,6 @@ _FINITE_LOSS: Final = compile_bytes(
     rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
 )
 _SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
-_STEP_WITH_LOSS: Final = compile_bytes(
-    rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch|update)\b[ :=#\[(]{0,3}\d{1,12}"
-    rb"[^\r\n]{0,200}?\d\.\d|['\"]epoch['\"]: ['\"]?\d"
-)
 
 
 def is_followed_by_steps(reading: LogReading, offset: int, steps: int = PROGRESS_STEPS) -> bool:
@@ -93,7 +100,7 @@ def has_trained(reading: LogReading) -> bool:
     """
     if reading.trained_from is None or reading.trained_from < reading.tail_offset:
         return reading.trained_from is not None
-    return _STEP_WITH_LOSS.search(reading.tail) is not None
+    return STEP.search(reading.tail) is not None
 
 
 def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = False) -> bool:
@@ -116,6 +123,12 @@ def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = F
 def is_info_record(line: bytes) -> bool:
     """Return whether *line* is a record of the logger of a program that goes on."""
     return _INFO_RECORD.search(line) is not None
+
+
+def is_silent(reading: LogReading) -> bool:
+    """Return whether no line at the end of the log is about a failure."""
+    lines = canonicalize(reading.tail).rsplit(b"\n", _CLOSING_LINES)
+    return not any(map(_FAILURE.search, lines[-_CLOSING_LINES:]))
 
 
 def is_near_end(reading: LogReading, place: LinePosition) -> bool:

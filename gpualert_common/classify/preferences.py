@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Sequence
 
 from gpualert_common.causes import COMMUNICATION_CAUSES, EXPLAINED_BY
+from gpualert_common.classify.answered_errors import is_behind_answer
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.filters import SelectionContext
 from gpualert_common.classify.script_programs import is_earlier_program
@@ -90,6 +91,17 @@ def _first_program(
     return next(earlier, best)
 
 
+def _answered_error(
+    best: Candidate, left: Sequence[Candidate], context: SelectionContext
+) -> Candidate | None:
+    """The exception of a server, rather than that of the client that it answered."""
+    answers = [one for one in left if one.cause == best.cause]
+    for one in left:
+        if any(is_behind_answer(one, answer, context.readings) for answer in answers):
+            return one
+    return best
+
+
 def _time_limit(
     best: Candidate, _left: Sequence[Candidate], context: SelectionContext
 ) -> Candidate | None:
@@ -126,6 +138,7 @@ PREFERENCES: tuple[Preference, ...] = (
     ),
     Preference("first notice", "an earlier notice is the reason for it", _first_notice),
     Preference("first program", "an earlier program of the script had failed", _first_program),
+    Preference("server before client", "a server in the same log failed first", _answered_error),
     Preference("time limit before its signal", "the time limit is the reason for it", _time_limit),
     Preference(
         "status before cascade", "the exit status says more than it", _status_before_cascade

@@ -15,6 +15,8 @@ from gpualert_common.regex import compile_bytes
 PROGRESS_MARK: Final = compile_bytes(
     rb"\b(?:global_?|Global_?)?(?:[Ss]tep|[Ii]ter(?:ation)?|[Ee]poch|[Bb]atch|[Uu]pdate|EPOCH)s?\b"
     rb"[ :=#\[(]{0,3}(\d{1,12})"
+    rb"|\b(?:[Rr]ound|[Ee]pisode|ROUND)\b[ :=#\[(]{0,3}(\d{1,12})[^\r\n]{0,80}?"
+    rb"(?:loss|acc|auc|score|reward|return|mse|f1|ppl)"
     rb"|\b(\d{1,9})/\d{1,9} \[\d+:\d\d"
     rb"|['\"]epoch['\"]: ['\"]?([\d.]{1,16})"
 )

@@ -33,7 +33,7 @@ from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.filters import SelectionContext
-from gpualert_common.classify.log_position import has_trained
+from gpualert_common.classify.log_position import has_trained, is_silent
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.platforms import PLATFORM_CAUSES, find_platform
@@ -101,7 +101,8 @@ def resolve(
     carrier = None
     evidence: tuple[Observation, ...] = ()
     if chosen is None:
-        cause, confidence = read_cause_of_status(status, facts)
+        silent = bool(readings) and all(map(is_silent, readings))
+        cause, confidence = read_cause_of_status(status, facts, silent=silent)
         kind = EvidenceKind.SUCCESS if cause in NO_CAUSES else EvidenceKind.STATUS
         details: dict[str, Scalar] = {}
         if status.signal is not None:

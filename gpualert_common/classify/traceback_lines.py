@@ -8,6 +8,13 @@ from typing import NamedTuple
 from gpualert_common.classify.exception_names import NAME_EXPRESSIONS
 from gpualert_common.classify.traceback_model import ChainLink, Context, Frame
 
+_CALLBACKS = (
+    *("Exception occurred during processing of request", "Exception in ASGI application"),
+    *("Exception calling application:", "Exception in callback ", "exception calling callback for"),
+    *("Error handling request", "Exception in Tkinter callback", "Unhandled exception in callback"),
+)
+"""Words of servers and event loops about a request or a callback that failed; they go on."""
+
 MARKERS = (
     "Traceback (most recent call",
     "During handling of the above exception",
@@ -16,6 +23,7 @@ MARKERS = (
     "Exception ignored in",
     "exception was never retrieved",
     "Error in atexit._run_exitfuncs",
+    *_CALLBACKS,
     "terminated with the following error",
     "terminate called after throwing",
     "--- Logging error ---",
@@ -110,6 +118,8 @@ def find_announcement(text: str) -> ChainLink | Context | None:
         return Context.IGNORED
     if text.endswith("exception was never retrieved") or text.startswith(_AT_EXIT):
         return Context.THREAD  # of a task or at exit: as with a thread, the program itself goes on
+    if any(words in text for words in _CALLBACKS):
+        return Context.THREAD
     if "terminated with the following error" in text:
         return Context.WORKER
     if text.startswith("Process ") and text.endswith(":"):

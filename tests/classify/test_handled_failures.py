@@ -15,7 +15,8 @@ from gpualert_common.model import ExitFacts
 RULES = load_rules()
 
 HEAD = """
-import atexit, asyncio, json, logging, os, shutil, sys, threading, traceback, warnings
+import asyncio, atexit, http.server, json, logging, os, shutil, socket, subprocess, sys, threading
+import traceback, urllib.request, warnings
 import multiprocessing as mp
 
 def train(epochs=3, of=3, start=1):
@@ -169,6 +170,89 @@ GOOD = {
             print("best val loss: 0.310", flush=True)
         main()
     """,
+    "a message that fails after the program said that the training is done": """
+        logging.basicConfig(level="INFO")
+        train()
+        logging.info("training finished")
+        try:
+            socket.create_connection(("127.0.0.1", 9))
+        except OSError:
+            logging.exception("no message to the channel")
+    """,
+    "a plot after the last step": """
+        def plot():
+            raise ImportError("no display")
+        def main():
+            train()
+            print("model -> out/final.pt", flush=True)
+            try:
+                plot()
+            except ImportError:
+                traceback.print_exc()
+        main()
+    """,
+    "a request that a server of metrics cannot answer": """
+        class Metrics(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response({}["status"])
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Metrics)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        train()
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/")
+        except Exception as error:
+            print("no metrics:", error, flush=True)
+        server.shutdown()
+    """,
+    "a callback of an event loop": """
+        async def main():
+            train()
+            asyncio.get_running_loop().call_soon(lambda: {}["x"])
+            await asyncio.sleep(0)
+        asyncio.run(main())
+    """,
+    "a summary of items of which some failed": """
+        def main():
+            for clip in range(10):
+                try:
+                    1 / (clip - 9)
+                except ZeroDivisionError:
+                    traceback.print_exc()
+            print("converted 9 of 10 clips", flush=True)
+        main()
+    """,
+    "an item of a pool that is left out": """
+        def work(item):
+            return 1 / (item - 3)
+        if __name__ == "__main__":
+            train()
+            with mp.get_context("fork").Pool(1) as pool:
+                try:
+                    pool.apply(work, (3,))
+                except ZeroDivisionError:
+                    traceback.print_exc()
+                    print("item 3 left out", flush=True)
+    """,
+    "a program that is not installed, after the last step": """
+        def main():
+            train()
+            try:
+                subprocess.run(["ffmpeg-of-nobody"], check=True)
+            except FileNotFoundError:
+                traceback.print_exc()
+                print("no video of the samples", flush=True)
+        main()
+    """,
+    "episodes go on behind a failed picture": """
+        def main():
+            print("Episode 1 | reward 10.5", flush=True)
+            try:
+                raise RuntimeError("renderer: no display")
+            except RuntimeError:
+                traceback.print_exc()
+            print("Episode 2 | reward 20.5", flush=True)
+        main()
+    """,
 }
 
 BAD = {
@@ -210,6 +294,60 @@ BAD = {
         ),
         "traceback",
     ),
+    "a log that fails with its training": (
+        'python -c "$P"',
+        (
+            "logging.basicConfig()\ntry:\n    train(2, 5)\n    {}['x']\n"
+            "except KeyError:\n    logging.exception('training failed')"
+        ),
+        "traceback",
+    ),
+    "a table that cannot be written": (
+        'python -c "$P"; echo "done at noon"',
+        "train()\nopen('/nowhere/table.csv', 'w')",
+        "file_not_found",
+    ),
+    "retries that all failed": (
+        'python -c "$P"',
+        (
+            "def main():\n    for n in range(3):\n        try:\n            upload('shard')\n"
+            "        except ConnectionError:\n            traceback.print_exc()\n"
+            "            print(f'attempt {n + 1} of 3', flush=True)\n"
+            "    print('shard 7 left as it was', flush=True)\nmain()"
+        ),
+        "network",
+    ),
+    "a caught failure that the program calls one": (
+        'python -c "$P"',
+        (
+            "def main():\n    train()\n    try:\n        {}['labels']\n    except KeyError:\n"
+            "        traceback.print_exc()\n        print('evaluation failed', flush=True)\nmain()"
+        ),
+        "traceback",
+    ),
+    "items that all failed": (
+        'python -c "$P"',
+        (
+            "def main():\n    try:\n        {}['x']\n    except KeyError:\n"
+            "        traceback.print_exc()\n    print('0 of 3 converted, 3 failed')\nmain()"
+        ),
+        "traceback",
+    ),
+    "a first program of one line": (
+        "python -c 'import mylib_of_nobody; mylib_of_nobody.train()'; echo 'all done'",
+        "",
+        "missing_module",
+    ),
+    "a kill, and then the next stage": (
+        'python -c "$P"; python -c "print(\'step 1 auc 0.5\')"; echo finished',
+        "train(2, 9)\nos.kill(os.getpid(), 9)",
+        "killed_unknown",
+    ),
+    "a training that crashes at each start": (
+        'for n in 1 2 3; do python -c "$P"; echo "restarting ($n)"; done; exit 0',
+        "train(1, 9)\nos.kill(os.getpid(), 11)",
+        "segfault",
+    ),
 }
 
 
@@ -249,6 +387,59 @@ def test_hidden_failure(tmp_path: Path, name: str) -> None:
     log = tmp_path / "output.log"
     assert run_logged(["bash", "-c", script], log, P=HEAD + program) == 0
     assert resolve_run(log, 0).cause == cause, log.read_text()
+
+
+SCRIPTS = {
+    "killed and started again": 'python -c "$P" 3 || { echo "try 2 of 2"; python -c "$P"; }',
+    "a mail of the script": (
+        'python -c "$P"; echo "training ended with status 0"; '
+        "python - <<< 'import smtplib; smtplib.SMTP(\"127.0.0.1\", 9)'; exit 0"
+    ),
+    "a look at a file": (
+        "python -c \"open('/nowhere/last').read()\" || echo 'fresh start'; echo 'round 1 auc 0.81'"
+    ),
+    "another command that a signal ends": (
+        'python -c "$P"; echo "Training complete"; bash -c \'kill -SEGV $$\'; exit 0'
+    ),
+    "a monitor that the script ends": ('sleep 60 & python -c "$P"; kill -9 $!; wait $!; exit 0'),
+}
+"""Scripts in which something fails beside the training; with an argument it is killed."""
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_good_script(tmp_path: Path, name: str) -> None:
+    """A script whose training did its work has succeeded, whatever else failed in it."""
+    program = f"{HEAD}\nkilled = len(sys.argv) > 1\ntrain(1 if killed else 3, 3)\n"
+    program += "killed and os.kill(os.getpid(), 9)\n"
+    script = tmp_path / "job.sh"
+    script.write_text(SCRIPTS[name])
+    log = tmp_path / "output.log"
+    assert run_logged(["bash", str(script)], log, P=program) == 0
+    assert resolve_run(log, 0).cause == "none", log.read_text()
+
+
+SERVED = """Traceback (most recent call last):
+  File "/work/serve.py", line 36, in update
+    weight.copy_(new)
+RuntimeError: The size of tensor a (128) must match the size of tensor b (123) at dimension 0
+INFO:     127.0.0.1:50492 - "POST /update HTTP/1.1" {status}
+Traceback (most recent call last):
+  File "/work/train.py", line 80, in <module>
+    push(policy)
+  File "/opt/venv/lib/python3.11/site-packages/requests/models.py", line 1167, in raise_for_status
+    raise HTTPError(http_error_msg, response=self)
+requests.exceptions.HTTPError: 500 Server Error: Internal Server Error for url: http://h/update
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "cause"), [("500 Internal Server Error", "shape_mismatch"), ("200 OK", "network")]
+)
+def test_answer_of_a_server(tmp_path: Path, status: str, cause: str) -> None:
+    """The exception of a server is the root of that of the client whom it answered with 500."""
+    log = tmp_path / "output.log"
+    log.write_text(SERVED.format(status=status))
+    assert resolve_run(log, 1).cause == cause
 
 
 LATER = {

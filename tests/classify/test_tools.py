@@ -59,7 +59,14 @@ def test_status_alone(tmp_path: Path, words: str, code: int) -> None:
     """A status that any program may use names no cause."""
     cause, confidence, evidence = resolve_script(tmp_path, f"{words}exit {code}")
     assert (cause, evidence) == ("runtime_error", EvidenceKind.STATUS)
-    assert confidence <= 0.3
+    assert confidence == 0.5
+
+
+def test_status_and_unknown_words(tmp_path: Path) -> None:
+    """Words about a failure that no rule knows make it likely that the cause is a better one."""
+    script = "echo 'the flux capacitor cannot be found'; exit 3"
+    cause, confidence, evidence = resolve_script(tmp_path, script)
+    assert (cause, confidence, evidence) == ("runtime_error", 0.2, EvidenceKind.STATUS)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 # /// case
-# cause = "killed_unknown"
-# paper_class = "traceback"
+# cause = "runtime_error"
+# paper_class = "runtime_error"
 # exit_code = 1
 # env = {RAY_USAGE_STATS_ENABLED = "0"}
-# why = "the worker vanished by SIGKILL; ray's list of possible causes is boilerplate"
+# why = "the worker left without a trace: ray names no signal, and its list of causes is boilerplate"
 # ///
 """A rollout worker is killed with SIGKILL, and ray reports ActorDiedError."""
 
