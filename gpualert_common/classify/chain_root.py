@@ -18,13 +18,14 @@ from gpualert_common.structs import Struct
 class Basis(IntEnum):
     """The part of the log that a cause is read from, the most reliable last."""
 
-    GUESS = 0
-    LINE = 1
-    WORDING = 2
-    PLACE = 3
-    TYPE = 4
-    MESSAGE = 5
-    CONFIRMATION = 6
+    LAST_WORDS = 0
+    CLOSING_LINE = 1
+    LINE = 2
+    WORDING = 3
+    PLACE = 4
+    TYPE = 5
+    MESSAGE = 6
+    CONFIRMATION = 7
 
 
 class ChainMember(Struct, frozen=True):

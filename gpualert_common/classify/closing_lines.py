@@ -12,7 +12,7 @@ from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
 from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation, make_observation
-from gpualert_common.classify.rules import RulePattern, RuleSet
+from gpualert_common.classify.rules import RulePattern, RuleSet, Scope
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_text
 from gpualert_common.structs import Struct, replace
@@ -117,7 +117,9 @@ def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
     for match in sorted(matches, key=lambda one: (one.pattern.order, one.line.lines_back)):
         candidate = candidate_of_line(match.observation(), match.line.reading)
         if not candidate.is_followed_by_progress:
-            return replace(candidate, basis=Basis.GUESS)
+            is_wording = match.pattern.where is Scope.WORDING
+            basis = Basis.LAST_WORDS if is_wording else Basis.CLOSING_LINE
+            return replace(candidate, basis=basis)
     return None
 
 

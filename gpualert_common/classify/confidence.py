@@ -18,7 +18,8 @@ _BASIS_CONFIDENCE = {
     Basis.PLACE: 0.87,
     Basis.WORDING: 0.87,
     Basis.LINE: 0.95,
-    Basis.GUESS: 0.8,
+    Basis.CLOSING_LINE: 0.8,
+    Basis.LAST_WORDS: 0.7,
 }
 """Share of causes on such a basis that were right in logs that no rule was tuned to."""
 

@@ -27,7 +27,8 @@ _BASES = {
     Basis.PLACE: "the place where an exception was raised",
     Basis.WORDING: "the wording of an exception",
     Basis.LINE: "a line of the log",
-    Basis.GUESS: "one of the closing lines",
+    Basis.CLOSING_LINE: "one of the closing lines",
+    Basis.LAST_WORDS: "the wording of one of the closing lines",
 }
 _OTHER_RANKS = "other ranks report this when one of them has failed"
 

@@ -42,7 +42,7 @@ def test_last_words_name_the_cause(cause: str, line: str) -> None:
     """A sentence of the program itself names the cause, with less confidence than a message."""
     found = judge(f"{START}{line}\n")
     assert (found.cause, found.explanation.evidence) == (cause, EvidenceKind.LINE)
-    assert found.confidence <= 0.8
+    assert found.confidence == 0.7
 
 
 NO_STATEMENTS = [
