@@ -6,7 +6,7 @@ from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.classify.rules import Rule, RulePattern, RuleSet
 from gpualert_common.classify.scanner import CHUNK_BYTES, Scanner, compile_ahead, scan_file
-from gpualert_common.classify.traceback_model import Frame, Traceback
+from gpualert_common.classify.tracebacks.traceback import Frame, Traceback
 from gpualert_common.rule_files import rules_directory
 
 __all__ = [

@@ -14,13 +14,13 @@ from gpualert_common.causes import (
 )
 from gpualert_common.classify import log_position
 from gpualert_common.classify.chain_root import Basis, find_root, read_chain
-from gpualert_common.classify.exception_names import is_aftermath, is_report
 from gpualert_common.classify.lines import LinePosition
 from gpualert_common.classify.log_position import PROGRESS_STEPS
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.traceback_model import Context, Traceback
+from gpualert_common.classify.tracebacks.exception_names import is_aftermath, is_report
+from gpualert_common.classify.tracebacks.traceback import Context, Traceback
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_bytes
 from gpualert_common.structs import Struct

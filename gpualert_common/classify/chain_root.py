@@ -7,10 +7,10 @@ from enum import IntEnum
 
 from gpualert_common.causes import GENERIC_CAUSES, MISMATCH_CAUSES, RESOURCE_CAUSES
 from gpualert_common.classify.compiled_rules import compile_rules
-from gpualert_common.classify.exception_names import is_report
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.traceback_model import ChainLink, Context, Traceback
+from gpualert_common.classify.tracebacks.exception_names import is_report
+from gpualert_common.classify.tracebacks.traceback import ChainLink, Context, Traceback
 from gpualert_common.model import Role
 from gpualert_common.structs import Struct
 

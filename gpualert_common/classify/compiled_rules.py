@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
-from gpualert_common.classify.exception_names import is_exception_name
 from gpualert_common.classify.probes import Probe, ProbeFilter, probe_literals, probe_patterns
 from gpualert_common.classify.rules import RaisedIn, RulePattern, RuleSet, Scope
-from gpualert_common.classify.traceback_lines import MARKER_EXPRESSIONS, MARKERS
+from gpualert_common.classify.tracebacks.exception_names import is_exception_name
+from gpualert_common.classify.tracebacks.lines import MARKER_EXPRESSIONS, MARKERS
 from gpualert_common.model import Role
 from gpualert_common.regex import NEVER, RegexError, compile_text
 

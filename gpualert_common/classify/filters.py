@@ -18,7 +18,7 @@ from gpualert_common.classify.hidden_failures import ends_in_failure
 from gpualert_common.classify.log_position import is_training_done
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.script_programs import is_earlier_program
-from gpualert_common.classify.traceback_model import Context, Traceback
+from gpualert_common.classify.tracebacks.traceback import Context, Traceback
 from gpualert_common.model import Disposition
 from gpualert_common.structs import Struct
 

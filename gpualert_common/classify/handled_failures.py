@@ -18,7 +18,7 @@ from gpualert_common.classify.log_position import (
 )
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.nearby_lines import ends_with, good_lines, lines_around, own_lines
-from gpualert_common.classify.traceback_model import Context, Traceback
+from gpualert_common.classify.tracebacks.traceback import Context, Traceback
 from gpualert_common.classify.work_words import (
     ALTERNATIVE,
     END,

@@ -20,7 +20,7 @@ from gpualert_common.classify.handled_failures import (
 from gpualert_common.classify.log_position import has_trained, is_last_word
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.nearby_lines import lines_around
-from gpualert_common.classify.traceback_model import Context
+from gpualert_common.classify.tracebacks.traceback import Context
 from gpualert_common.regex import compile_bytes, compile_text
 
 _END_OF_PYTHON: Final = compile_text(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from gpualert_common.classify.exception_names import find_bare_exception
+from gpualert_common.classify.tracebacks.exception_names import find_bare_exception
 
 _MAX_CHARS: Final = 64 << 10
 _LEVELS: Final = ("level", "levelname", "severity", "lvl", "log_level")

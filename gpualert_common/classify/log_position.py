@@ -11,7 +11,7 @@ from typing import Final
 from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.progress_marks import PROGRESS_MARK
-from gpualert_common.classify.traceback_lines import is_progress_bar
+from gpualert_common.classify.tracebacks.lines import is_progress_bar
 from gpualert_common.classify.work_words import STEP
 from gpualert_common.regex import compile_bytes
 

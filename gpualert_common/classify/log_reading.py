@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.progress_marks import ProgressMarks
-from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.classify.tracebacks.traceback import Traceback
 from gpualert_common.structs import Struct
 
 COUNT_LIMIT = 1_000

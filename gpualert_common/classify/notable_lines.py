@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from gpualert_common.classify.compiled_rules import compile_rules, match_patterns
-from gpualert_common.classify.exception_names import find_bare_exception
 from gpualert_common.classify.line_prefixes import strip_prefixes
 from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.probes import Probe
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.traceback_lines import parse_header
+from gpualert_common.classify.tracebacks.exception_names import find_bare_exception
+from gpualert_common.classify.tracebacks.lines import parse_header
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_bytes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.classify.tracebacks.traceback import Traceback
 
 _RESUME_PLACES = re.compile(
     r":(?:\w+_)?resum(?:e|ed|ing)(?:_\w+)?$"

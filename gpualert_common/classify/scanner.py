@@ -11,7 +11,6 @@ import sys
 
 from gpualert_common.causes import SIGNAL_CAUSES
 from gpualert_common.classify.compiled_rules import compile_rules, match_patterns
-from gpualert_common.classify.finished_tracebacks import merge_tracebacks
 from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
 from gpualert_common.classify.line_quota import LineQuota
 from gpualert_common.classify.lines import (
@@ -28,8 +27,9 @@ from gpualert_common.classify.probes import Probe, ProbeFilter
 from gpualert_common.classify.progress_marks import PROGRESS_MARK, ProgressMarks
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.classify.selected_lines import SelectedLines
-from gpualert_common.classify.traceback_model import Traceback, TracebackPart
-from gpualert_common.classify.tracebacks import TracebackParser
+from gpualert_common.classify.tracebacks.finished import merge_tracebacks
+from gpualert_common.classify.tracebacks.reader import TracebackParser
+from gpualert_common.classify.tracebacks.traceback import Traceback, TracebackPart
 from gpualert_common.model import Role
 
 CHUNK_BYTES = 256 << 10

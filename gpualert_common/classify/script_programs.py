@@ -6,7 +6,7 @@ from typing import Final
 
 from gpualert_common.causes import GENERIC_CAUSES
 from gpualert_common.classify.candidates import Candidate
-from gpualert_common.classify.traceback_model import Context, Traceback
+from gpualert_common.classify.tracebacks.traceback import Context, Traceback
 from gpualert_common.regex import compile_text
 
 _RESULT_MISSES: Final = frozenset({"file_not_found", "data", "checkpoint", "asset"})

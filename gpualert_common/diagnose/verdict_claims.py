@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.resolution import Resolution
-from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.classify.tracebacks.traceback import Traceback
 from gpualert_common.model import Claim, ExitFacts, LogLocation, Role
 from gpualert_common.structs import replace
 from gpualert_common.whole_words import cut_words

@@ -13,8 +13,8 @@ from gpualert_common.classify import Scanner, load_rules
 from gpualert_common.classify.line_prefixes import strip_prefixes
 from gpualert_common.classify.lines import LINE_CAP, LinePosition
 from gpualert_common.classify.log_reading import COUNT_LIMIT
-from gpualert_common.classify.traceback_streams import MAX_STREAMS
-from gpualert_common.classify.tracebacks import TracebackParser
+from gpualert_common.classify.tracebacks.reader import TracebackParser
+from gpualert_common.classify.tracebacks.streams import MAX_STREAMS
 
 RULES = load_rules()
 MAX_HELD_CHARS = 3 << 20

@@ -10,7 +10,7 @@ import textwrap
 import pytest
 
 from gpualert_common.classify import Scanner, Traceback, load_rules
-from gpualert_common.classify.traceback_model import ChainLink, Context
+from gpualert_common.classify.tracebacks.traceback import ChainLink, Context
 
 RULES = load_rules()
 

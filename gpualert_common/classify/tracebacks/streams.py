@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpualert_common.classify.finished_tracebacks import FinishedTracebacks
-from gpualert_common.classify.traceback_stream import TracebackStream
+from gpualert_common.classify.tracebacks.finished import FinishedTracebacks
+from gpualert_common.classify.tracebacks.stream import TracebackStream
 
 MAX_STREAMS = 64
 _MAX_IDLE_LINES = 500

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpualert_common.classify.exception_names import NamedException
 from gpualert_common.classify.line_prefixes import PrefixedLine
-from gpualert_common.classify.traceback_model import Traceback
-from gpualert_common.classify.unfinished_traceback import MAX_MESSAGE_CHARS
+from gpualert_common.classify.tracebacks.exception_names import NamedException
+from gpualert_common.classify.tracebacks.traceback import Traceback
+from gpualert_common.classify.tracebacks.unfinished import MAX_MESSAGE_CHARS
 from gpualert_common.whole_words import cut_words
 
 _MAX_LINES = 10

@@ -3,22 +3,22 @@
 The parser keeps the unfinished tracebacks of each stream (a rank, a worker) apart, so that ranks
 that write at the same time do not disturb one another, and it keeps a bounded number of finished
 ones.  It needs all lines from a header to the end of the exception's message; in between it needs
-only those that :data:`~gpualert_common.classify.traceback_lines.MARKERS` selects.
+only those that :data:`~gpualert_common.classify.tracebacks.lines.MARKERS` selects.
 """
 
 from __future__ import annotations
 
-from gpualert_common.classify.exception_names import find_exception_after_frames
-from gpualert_common.classify.finished_tracebacks import FinishedTracebacks, Recognize
 from gpualert_common.classify.line_prefixes import PrefixedLine
 from gpualert_common.classify.lines import LinePosition
-from gpualert_common.classify.traceback_lines import (
+from gpualert_common.classify.tracebacks.exception_names import find_exception_after_frames
+from gpualert_common.classify.tracebacks.finished import FinishedTracebacks, Recognize
+from gpualert_common.classify.tracebacks.lines import (
     is_progress_bar,
     parse_header,
     split_quoted_traceback,
 )
-from gpualert_common.classify.traceback_model import Traceback, TracebackPart
-from gpualert_common.classify.traceback_streams import TracebackStreams
+from gpualert_common.classify.tracebacks.streams import TracebackStreams
+from gpualert_common.classify.tracebacks.traceback import Traceback, TracebackPart
 
 
 class TracebackParser:

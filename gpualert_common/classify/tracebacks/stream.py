@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from gpualert_common.classify.exception_message import ExceptionMessage
-from gpualert_common.classify.exception_names import (
+from gpualert_common.classify.line_prefixes import PrefixedLine
+from gpualert_common.classify.lines import LinePosition
+from gpualert_common.classify.tracebacks.exception_message import ExceptionMessage
+from gpualert_common.classify.tracebacks.exception_names import (
     NamedException,
     find_bare_exception,
     find_failed_check,
@@ -11,18 +13,21 @@ from gpualert_common.classify.exception_names import (
     find_thrown_type,
     is_report,
 )
-from gpualert_common.classify.finished_tracebacks import FinishedTracebacks
-from gpualert_common.classify.line_prefixes import PrefixedLine
-from gpualert_common.classify.lines import LinePosition
-from gpualert_common.classify.traceback_lines import (
+from gpualert_common.classify.tracebacks.finished import FinishedTracebacks
+from gpualert_common.classify.tracebacks.lines import (
     Header,
     find_announcement,
     parse_frame,
     parse_frame_without_header,
     parse_header,
 )
-from gpualert_common.classify.traceback_model import ChainLink, Context, Traceback, TracebackPart
-from gpualert_common.classify.unfinished_traceback import UnfinishedTraceback
+from gpualert_common.classify.tracebacks.traceback import (
+    ChainLink,
+    Context,
+    Traceback,
+    TracebackPart,
+)
+from gpualert_common.classify.tracebacks.unfinished import UnfinishedTraceback
 
 _MAX_UNFINISHED = 4
 

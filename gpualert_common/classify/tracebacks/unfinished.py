@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 
-from gpualert_common.classify import traceback_lines as lines
-from gpualert_common.classify.exception_names import (
+from gpualert_common.classify.line_prefixes import PrefixedLine
+from gpualert_common.classify.lines import LinePosition
+from gpualert_common.classify.tracebacks import lines
+from gpualert_common.classify.tracebacks.exception_names import (
     NamedException,
     find_bare_exception,
     find_exception_after_frames,
     find_raised_type,
 )
-from gpualert_common.classify.line_prefixes import PrefixedLine
-from gpualert_common.classify.lines import LinePosition
-from gpualert_common.classify.traceback_model import (
+from gpualert_common.classify.tracebacks.traceback import (
     ChainLink,
     Context,
     Frame,

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.traceback_model import Traceback
+from gpualert_common.classify.tracebacks.traceback import Traceback
 from gpualert_common.structs import replace
 
 _MAX_FIRST = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from gpualert_common.classify.exception_names import NAME_EXPRESSIONS
-from gpualert_common.classify.traceback_model import ChainLink, Context, Frame
+from gpualert_common.classify.tracebacks.exception_names import NAME_EXPRESSIONS
+from gpualert_common.classify.tracebacks.traceback import ChainLink, Context, Frame
 
 _CALLBACKS = (
     *("Exception occurred during processing of request", "Exception in ASGI application"),

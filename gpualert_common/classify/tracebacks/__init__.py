@@ -1,0 +1,1 @@
+"""Tracebacks of a log: read as the log grows, put together, and attributed to their processes."""
