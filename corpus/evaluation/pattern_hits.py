@@ -38,7 +38,7 @@ def _find_wordings(reading: LogReading, rules: RuleSet) -> Iterator[str]:
     program = compile_rules(rules)
     for head in reading.tracebacks:
         for one in head.chain():
-            for pattern, _ in program.match_wordings(one.message, one.name):
+            for pattern, _ in program.match_message(one.message, one.name):
                 yield pattern.id
     for pattern, _ in find_wordings(reading, rules):
         yield pattern.id

@@ -145,7 +145,7 @@ def _find_cause(
     cause = compiled.find_cause_by_place(name, exception.places, exception.source)
     if cause is not None:
         return cause, Basis.PLACE
-    wordings = compiled.match_wordings(exception.message, name)
+    wordings = compiled.match_message(exception.message, name)
     if wordings:
         return wordings[0].pattern.cause, Basis.WORDING
     for type_name in (exception.type, exception.name):

@@ -44,10 +44,10 @@ _NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notic
 
 
 def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
-    """Return the wordings that match the line *text*, as it is or behind its "error:"."""
+    """Return the weak patterns that match the line *text*: a message behind "error:", or words."""
     announced = _ERROR_WORDS.match(text)
-    words = text[announced.end() :] if announced else ""
-    return program.match_wordings(words.strip()) or program.match_wordings(text.strip())
+    message = text[announced.end() :].strip() if announced else ""
+    return program.match_message(message, None) or program.match_wordings(text.strip())
 
 
 def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:

@@ -49,8 +49,8 @@ class CompiledRules:
             _compile_place(rule.id, entry) for rule in rules for entry in rule.raised_in
         ]
         in_lines = [one for one in rules.patterns if _counts_in_lines(one)]
-        self._wordings = [one for one in rules.patterns if one.where is Scope.WORDING]
-        others = (one for one in rules.patterns if one.where is not Scope.WORDING)
+        self._weak = [one for one in rules.patterns if one.where.is_weak]
+        others = (one for one in rules.patterns if not one.where.is_weak)
         self._in_exceptions = [one for one in others if not _counts_in_lines(one)]
         self.line_probes = ProbeFilter([*_probe_markers(rules), *probe_patterns(in_lines)])
 
@@ -58,6 +58,13 @@ class CompiledRules:
     def exception_probes(self) -> ProbeFilter:
         """The probes that count only in an exception; made for the first exception."""
         return ProbeFilter(probe_patterns(self._in_exceptions))
+
+    def compile(self) -> None:
+        """Compile what the first lines and exceptions would have to compile."""
+        self.line_probes.compile()
+        self.exception_probes.compile()
+        for pattern in self._weak:
+            _compile_or_never(pattern.re)
 
     def match_exception(self, text: str, locations: Iterable[str] = ()) -> list[PatternMatch]:
         """Return the patterns that match the text of an exception raised in *locations*."""
@@ -81,16 +88,16 @@ class CompiledRules:
         rules = self._place_rules
         return next((one.cause for one in rules if one.fits(exception, found, source)), None)
 
-    def match_wordings(self, text: str, exception: str | None = None) -> list[PatternMatch]:
-        """Return the wordings that match *text*: the message of an *exception* (its type without
-        the module), or, for None, a line that names none."""
-        found = []
-        for pattern in self._wordings:
-            if exception in (None, *pattern.exceptions):
-                match = _compile_or_never(pattern.re).search(text)
-                if match:
-                    found.append(PatternMatch(pattern, match))
-        return found
+    def match_message(self, message: str, exception: str | None) -> list[PatternMatch]:
+        """Return the weak patterns that match the *message* of an *exception*, its type without
+        the module; None for a message of which the type is not known."""
+        types = (None,) if exception is None else ()
+        fitting = (one for one in self._weak if exception in (*types, *one.exceptions))
+        return _search(fitting, message)
+
+    def match_wordings(self, text: str) -> list[PatternMatch]:
+        """Return the wordings that match *text*, a line."""
+        return _search((one for one in self._weak if one.where is Scope.WORDING), text)
 
 
 def match_patterns(probes: Iterable[Probe], text: str, *, in_exception: bool) -> list[PatternMatch]:
@@ -104,6 +111,11 @@ def match_patterns(probes: Iterable[Probe], text: str, *, in_exception: bool) ->
                     found.append(PatternMatch(pattern, match))
     benign = [one for one in found if one.pattern.role is Role.BENIGN]
     return benign or found
+
+
+def _search(patterns: Iterable[RulePattern], text: str) -> list[PatternMatch]:
+    matches = ((one, _compile_or_never(one.re).search(text)) for one in patterns)
+    return [PatternMatch(pattern, match) for pattern, match in matches if match]
 
 
 @lru_cache(maxsize=2)

@@ -15,6 +15,7 @@ from gpualert_common.classify.platforms import PLATFORM_CAUSES, PLATFORM_WORDS
 from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.classify.rules import Rule, RulePattern, RuleSet, RuleText, Scope
 from gpualert_common.classify.scanner import Scanner
+from gpualert_common.classify.tracebacks.exception_names import find_bare_exception
 from gpualert_common.errors import RuleError
 from gpualert_common.regex import RegexError, compile_text
 
@@ -141,6 +142,11 @@ def _pattern_problems(pattern: RulePattern, rule: Rule, rules: RuleSet) -> Itera
 
 
 def _find_matches(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]:
+    if pattern.where is Scope.MESSAGE:
+        exception = find_bare_exception(strip_prefixes(canonicalize(sample.encode())).text)
+        type_name, message = exception or ("", "")
+        found = compile_rules(rules).match_message(message, type_name.rpartition(".")[2])
+        return {one.pattern.id for one in found}
     if pattern.where is Scope.WORDING:
         line = strip_prefixes(canonicalize(sample.encode())).text
         return {found.pattern.id for found in match_last_words(compile_rules(rules), line)}

@@ -152,11 +152,13 @@ def _read_pattern(entry: Table, cause: str, order: int) -> RulePattern:
     )
     if not _NAME.fullmatch(pattern.name):
         raise RuleError(entry.file, f"{entry.path}name", f"{pattern.name!r}: use a-z, 0-9 and _")
-    if pattern.where is Scope.WORDING:
-        if pattern.role is not Role.ROOT:
-            raise RuleError(entry.file, f"{entry.path}role", 'must be "root" for a wording')
-    elif pattern.exceptions:
-        raise RuleError(entry.file, f"{entry.path}exceptions", 'needs where = "wording"')
+    weak = f'where = "{pattern.where}"'
+    if pattern.where.is_weak and pattern.role is not Role.ROOT:
+        raise RuleError(entry.file, f"{entry.path}role", f'must be "root" with {weak}')
+    if pattern.where is Scope.MESSAGE and not pattern.exceptions:
+        raise RuleError(entry.file, f"{entry.path}exceptions", f"is missing, with {weak}")
+    if pattern.exceptions and not pattern.where.is_weak:
+        raise RuleError(entry.file, f"{entry.path}exceptions", f"has no effect with {weak}")
     entry.done()
     return pattern
 

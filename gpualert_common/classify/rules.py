@@ -23,15 +23,21 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class Scope(StrEnum):
-    """Scope of a pattern: any line, only the text of an exception, or the words of a program.
+    """Scope of a pattern: any line, only the text of an exception, or weaker than other evidence.
 
-    A wording is too weak to count against any other evidence: it counts in the message of an
-    exception that nothing else explains, and in the closing lines of a log that names no cause.
+    Both of the last two count in the message of an exception that nothing else explains, and behind
+    "error:" at the end of a log that names no cause; a wording counts in any of its last lines.
     """
 
     ANYWHERE = "anywhere"
     EXCEPTION = "exception"
+    MESSAGE = "message"
     WORDING = "wording"
+
+    @property
+    def is_weak(self) -> bool:
+        """True when the pattern counts only where nothing else names a cause."""
+        return self in (Scope.MESSAGE, Scope.WORDING)
 
 
 class RulePattern(Struct, frozen=True):
@@ -42,10 +48,10 @@ class RulePattern(Struct, frozen=True):
     groups of ``re`` become details of the verdict; a name ending in ``_bytes`` is a size.
     With ``where`` = exception only the line that names an exception, type included, and the
     further lines of its message are searched; with ``raised_in`` one of its frames
-    ("path:function") must match that, too.  With ``where`` = wording the first line of the message
-    of an exception of one of the types ``exceptions`` is searched, and the closing lines of a log
-    that names no cause, without the word "error" before them.  ``order`` and ``file`` are those of
-    its rule.
+    ("path:function") must match that, too.  With ``where`` = message or wording the first line of
+    the message of an exception of one of the types ``exceptions`` is searched, for a wording also
+    the closing lines of a log that names no cause, with or without the word "error".  ``order``
+    and ``file`` are those of its rule.
     """
 
     cause: str

@@ -258,10 +258,7 @@ class Scanner:
 
 def compile_ahead(rules: RuleSet) -> None:
     """Compile what the first scan with *rules* would compile, and the first exception in it."""
-    compiled = compile_rules(rules)
-    compiled.line_probes.compile()
-    compiled.exception_probes.compile()
-    compiled.match_wordings("")
+    compile_rules(rules).compile()
     scanner = Scanner(rules, "")
     scanner.feed(_EXCEPTION, 0)
     scanner.finish()

@@ -57,7 +57,12 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-_SCOPES = {"anywhere": "", "exception": " (in exceptions)", "wording": " (if nothing else counts)"}
+_SCOPES = {
+    "anywhere": "",
+    "exception": " (in exceptions)",
+    "message": " (in exceptions that nothing else explains)",
+    "wording": " (where nothing else names a cause)",
+}
 
 _FORMATS: dict[str, Callable[[str], str]] = {
     "family": lambda family: describe_family(family or ""),
