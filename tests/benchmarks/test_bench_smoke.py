@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.benchmarks.__main__ import ROWS
+from tests.benchmarks.figures import read_figures
+from tests.benchmarks.rows import CORE
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,6 +19,6 @@ def test_every_row_is_produced(tmp_path: Path) -> None:
     command += ["--json", report]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    rows = json.loads(report.read_text())["rows"]
-    assert len(rows) == len(ROWS)
-    assert all(row["entries"] and row["title"] in done.stdout for row in rows)
+    figures = read_figures(report)
+    assert list(figures) == list(CORE)
+    assert all(one.row.entries and one.row.title in done.stdout for one in figures.values())

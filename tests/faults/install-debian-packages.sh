@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the end-to-end tests use besides Python packages.  Needs root on Debian.
+# Installs what the end-to-end tests and the benchmarks use besides Python packages.  Needs root on Debian.
 set -euo pipefail
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -16,6 +16,7 @@ packages=(
     postgresql      # a database for Airflow with several workers
     procps          # ps, pkill by parent
     redis-server    # a broker for Airflow's Celery workers
+    ripgrep         # a benchmark searches a log with it for comparison
     util-linux      # fsfreeze, setsid, script (a terminal that closes half-way), unshare
 )
 
