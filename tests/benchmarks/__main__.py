@@ -16,7 +16,7 @@ from tests.benchmarks.rows import CORE, ROWS
 def main() -> int:
     """Measure, print and store; return 1 if a limit is missed (a ratio, with ``--compare``)."""
     options = _parse()
-    kept = read_figures(KEPT)
+    kept = read_figures(options.kept)
     figures: Figures = {}
     losses: list[str] = []
     with prepared(quick=options.quick, with_peer=not options.no_peer) as bench:
@@ -28,7 +28,7 @@ def main() -> int:
             if options.json is not None:
                 write_figures(options.json, figures)
             if options.keep:
-                write_figures(KEPT, kept | figures)
+                write_figures(options.kept, kept | figures)
     limits = [limit for measurement in figures.values() for limit in measurement.row.limits]
     met = sum(limit.met for limit in limits)
     print(f"{met} of {len(limits)} limits kept; peer is {PEER}")
@@ -42,11 +42,14 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the figures too")
-    parser.add_argument("--keep", action="store_true", help=f"and as those of {KEPT.name}")
+    parser.add_argument("--keep", action="store_true", help="keep the figures of these rows")
     parser.add_argument(
         "--compare",
         action="store_true",
-        help=f"fail only if a ratio is more than twice as bad as in {KEPT.name}",
+        help="fail only if a ratio is more than twice as bad as the kept one",
+    )
+    parser.add_argument(
+        "--kept", type=Path, metavar="FILE", default=KEPT, help=f"the kept figures; {KEPT.name}"
     )
     parser.add_argument("--no-peer", action="store_true", help="leave the paper's tool out")
     parser.add_argument("--quick", action="store_true", help="only see that every row works")

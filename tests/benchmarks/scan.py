@@ -74,8 +74,8 @@ def measure(bench: Bench) -> Row:
     ours, theirs = row.entries[OURS].median, row.entries[RIPGREP].median
     row.promise(what, ours, LEAST_OF_RIPGREP * theirs, "MB/s", at_least=True, base=theirs)
     row.notes.append(
-        f"ripgrep: the first {sample_size // MB} MB, {AT_ONCE} patterns at a time, which is its best;"
-        " with all at once it needs more than 10 s for 1 MB"
+        f"ripgrep: the first {sample_size // MB} MB, {AT_ONCE} patterns at a time, its best:"
+        " all at once take more than 10 s for 1 MB"
     )
     return row
 

@@ -3,7 +3,7 @@
 set -euo pipefail
 
 if [ "$(id -u)" -ne 0 ]; then
-    echo "make e2e needs root: it mounts filesystems, makes cgroups and installs Debian packages" >&2
+    echo "e2e, nightly and bench need root: they mount filesystems, make cgroups, install packages" >&2
     exit 1
 fi
 
@@ -27,7 +27,7 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 command -v apt-get >/dev/null || {
-    echo "make e2e installs with apt-get, which is not here; missing: ${missing[*]}" >&2
+    echo "make debian installs with apt-get, which is not here; missing: ${missing[*]}" >&2
     exit 1
 }
 export DEBIAN_FRONTEND=noninteractive
