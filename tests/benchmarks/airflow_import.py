@@ -1,8 +1,8 @@
 """Cost of GPUAlertOperator when a DAG is parsed, compared with BashOperator.
 
-Imports are timed in fresh interpreters.  A DAG file is parsed
-as the DAG processor does it: in a fork of a process that has imported Airflow, and of the file's
-own imports those of ``airflow``, but no others.
+Imports are timed in fresh interpreters.  A DAG file is parsed as the DAG processor does it: in a
+fork of a process that has imported Airflow, and of the file's own imports those of ``airflow``, but
+no others.
 """
 
 from __future__ import annotations

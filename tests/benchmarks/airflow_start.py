@@ -1,9 +1,9 @@
 """Time that an Airflow task takes around its command: GPUAlertOperator and BashOperator.
 
-Measured is the time from ``execute``, before which Airflow does
-the same for both, to the first action of the command, which prints the time, and to the return of
-``execute``, for that command, ``true`` and ``sleep``.  One round is one ``dag.test()`` of each; the
-record is on a real disk, synced, and the other settings are the defaults.
+Measured is the time from ``execute``, before which Airflow does the same for both, to the first
+action of the command, which prints the time, and to the return of ``execute``, for that command,
+``true`` and ``sleep``.  One round is one ``dag.test()`` of each; the record is on a real disk,
+synced, and the other settings are the defaults.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ def describe_machine() -> str:
         if line.startswith("model name"):
             model = line.partition(":")[2].strip()
             break
-    kernel = platform.release().partition("-")[0]
+    kernel = re.split("[-+]", platform.release())[0]
     cores = os.cpu_count()
     return f"{model}, {cores} cores, Linux {kernel}, Python {platform.python_version()}"
 

@@ -1,9 +1,9 @@
 """Time until a Prefect task starts its command: ours compared with prefect-shell's.
 
-Measured is the time from the call of the task, which is the same
-in Prefect for all of them, to the first action of the command, which prints the time, and to the
-return of the task, for that command and for ``true``.  One round calls each once; the record is on
-a real disk, with its syncs, and the other settings are the defaults.
+Measured is the time from the call of the task, which is the same in Prefect for all of them, to the
+first action of the command, which prints the time, and to the return of the task, for that command
+and for ``true``.  One round calls each once; the record is on a real disk, with its syncs, and the
+other settings are the defaults.
 """
 
 from __future__ import annotations

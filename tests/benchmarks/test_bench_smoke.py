@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_row_is_produced(tmp_path: Path) -> None:
-    """In quick mode and without the paper's tool, each row has its figures, as text and in JSON."""
+    """In quick mode and without the paper's tool, each row of the core has its figures."""
     report = tmp_path / "figures.json"
     command: list[str | Path] = [sys.executable, "-m", "tests.benchmarks", "--quick", "--no-peer"]
     command += ["--json", report]
