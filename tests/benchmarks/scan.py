@@ -74,8 +74,9 @@ def measure(bench: Bench) -> Row:
         return row
     ours, theirs = row.entries[OURS].median, row.entries[RIPGREP].median
     row.promise(what, ours, LEAST_OF_RIPGREP * theirs, "MB/s", at_least=True, base=theirs)
+    version = subprocess.check_output([ripgrep, "--version"], text=True).splitlines()[0]
     row.notes.append(
-        f"ripgrep: the first {sample_size // MB} MB, {AT_ONCE} patterns at a time, its best:"
+        f"{version}: the first {sample_size // MB} MB, {AT_ONCE} patterns at a time, its best:"
         " all at once take more than 10 s for 1 MB"
     )
     return row
