@@ -65,8 +65,8 @@ $(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml
 		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 # What imports Prefect is checked with it; named one by one, since pyproject.toml excludes them.
-IN_PREFECT = \
-	$(wildcard tests/benchmarks/prefect_*.py examples/prefect_*.py prefect_collection/prefect_gpualert/*.py tests/prefect/*.py tests/faults/prefect/*.py \
+IN_PREFECT = $(wildcard tests/benchmarks/prefect_*.py examples/prefect_*.py \
+	prefect_collection/prefect_gpualert/*.py tests/prefect/*.py tests/faults/prefect/*.py \
 	tests/upstream/prefect/*.py)
 
 # What imports Airflow is checked with it.

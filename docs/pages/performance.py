@@ -15,7 +15,7 @@ HEAD = f"""\
 
 Made from `tests/benchmarks/kept.json` by `make docs`; do not edit.
 
-`make bench` measures every row of this page, as root on Debian, in about an hour. It fails if a
+`make bench` measures every row of this page, as root on Debian, in about 45 minutes. It fails if a
 limit is missed. `make bench BENCH_ARGS=launch` measures one row. `make bench BENCH_ARGS=--keep`
 also keeps the figures; `make docs` then makes this page.
 
