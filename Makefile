@@ -65,8 +65,8 @@ $(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml
 		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0
 	@touch $@
 # What imports Prefect is checked with it; named one by one, since pyproject.toml excludes them.
-IN_PREFECT = tests/benchmarks/prefect_start.py tests/benchmarks/prefect_flood.py \
-	$(wildcard examples/prefect_*.py prefect_collection/prefect_gpualert/*.py tests/prefect/*.py tests/faults/prefect/*.py \
+IN_PREFECT = $(wildcard tests/benchmarks/prefect_*.py examples/prefect_*.py \
+	prefect_collection/prefect_gpualert/*.py tests/prefect/*.py tests/faults/prefect/*.py \
 	tests/upstream/prefect/*.py)
 
 # What imports Airflow is checked with it.
@@ -153,6 +153,7 @@ nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)
 	+$(MAKE) --no-print-directory scenarios
 	+$(MAKE) --no-print-directory corpus
 	+$(MAKE) --no-print-directory matrix
+	+$(MAKE) --no-print-directory bench BENCH_ARGS=--compare
 
 # All rows again, with the engines' own operators as controls; their results are not asserted.
 fault-tables: debian $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## docs/faults.md from faults done to our operators and the engines' own (as root)
@@ -180,7 +181,7 @@ demo: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(if $(TORCH),$(VENV)/.
 	$(PY) examples/demo.py --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python \
 		$(if $(TORCH),--torch)
 
-bench: $(VENV)/.ready  ## speed of GPUAlert, with its limits and the paper's tool
+bench: debian $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## speed of GPUAlert and its engines' tasks, with limits and the paper's tool (as root)
 	$(PY) -m tests.benchmarks --json .bench/figures.json $(BENCH_ARGS)
 
 # What the programs of the corpus need: four environments that do not fit one another.

@@ -7,6 +7,7 @@
 |---|---|
 | CONTRIBUTING.md, table of floors | tests/structure/floors.py, docstrings of the rooms |
 | docs/accuracy.md, its summary in README.md | corpus/results.json, first_contact.jsonl |
+| docs/performance.md | tests/benchmarks/kept.json |
 | docs/rules.md, docs/causes/ | rules/*.toml |
 | docs/redaction.md | rules/secrets/*.toml |
 | docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
@@ -26,6 +27,7 @@ from docs.pages.cli import make_cli_page
 from docs.pages.configuration import format_options, make_configuration_page
 from docs.pages.evidence import make_evidence_page
 from docs.pages.markdown import ROOT, replace_block
+from docs.pages.performance import make_performance_page
 from docs.pages.redaction import make_redaction_page
 from docs.pages.rules import make_cause_page, make_rules_page
 from docs.pages.warnings import make_warnings_page
@@ -60,6 +62,7 @@ def make_pages() -> dict[Path, str]:
             for page, interface in ENGINE_PAGES.items()
         },
         DOCS / "accuracy.md": make_accuracy_page(),
+        DOCS / "performance.md": make_performance_page(),
     }
 
 

@@ -3,87 +3,93 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import sys
-from collections.abc import Callable
+import traceback
 from pathlib import Path
 
-from tests.benchmarks import (
-    alert,
-    ending,
-    flood,
-    guardian,
-    launch,
-    listing,
-    observing,
-    redact,
-    restraint,
-    scan,
-    start,
-)
 from tests.benchmarks.bench import PEER, Bench, prepared
-from tests.benchmarks.measure import Row, text_of
-
-ROWS: dict[str, Callable[[Bench], Row]] = {
-    "launch": launch.measure,
-    "start": start.measure,
-    "blocks": flood.measure_blocks,
-    "lines": flood.measure_lines,
-    "paced": ending.measure_paced,
-    "live": ending.measure_live,
-    "flat-out": ending.measure_flat_out,
-    "endless-line": restraint.measure_endless_line,
-    "idle": restraint.measure_idle,
-    "guardian": guardian.measure_start,
-    "follower": guardian.measure_follower,
-    "followed": guardian.measure_followed,
-    "scan": scan.measure,
-    "dense": scan.measure_dense,
-    "redact": redact.measure,
-    "alert": alert.measure,
-    "observe": observing.measure,
-    "telemetry": observing.measure_telemetry,
-    "listing": listing.measure,
-}
+from tests.benchmarks.figures import KEPT, Figures, find_losses, read_figures, stamp, write_figures
+from tests.benchmarks.measure import Row, UnmeasuredError, text_of
+from tests.benchmarks.rows import CORE, ROWS
 
 
 def main() -> int:
-    """Measure, print and store; return 1 if a limit is exceeded (never in quick mode)."""
-    options = _parser().parse_args()
-    rows = []
+    """Measure, print and store; return 1 if a limit is missed (a ratio, with ``--compare``)."""
+    options = _parse()
+    kept = read_figures(options.kept)
+    figures: Figures = {}
+    losses: list[str] = []
     with prepared(quick=options.quick, with_peer=not options.no_peer) as bench:
-        for name in options.rows or ROWS:
-            rows.append(ROWS[name](bench))
-            print(text_of(rows[-1]) + "\n", flush=True)
-            bench.sync_disk()
-    limits = [limit for row in rows for limit in row.limits]
-    missed = sum(not limit.met for limit in limits)
-    print(f"{len(limits) - missed} of {len(limits)} promises kept; peer is {PEER}")
-    if options.json is not None:
-        content = {"schema": 1, "quick": options.quick, "machine": _machine(), "peer": PEER}
-        content["rows"] = [row.to_json() for row in rows]
-        options.json.write_text(json.dumps(content, indent=1) + "\n")
-    return 1 if missed and not options.quick else 0
+        for name in options.rows or (CORE if options.quick else ROWS):
+            row = _measure(bench, name)
+            figures[name] = stamp(row)
+            if options.compare and name in kept:
+                losses += _confirm_losses(bench, name, kept[name].row, row)
+            if options.json is not None:
+                write_figures(options.json, figures)
+            if options.keep:
+                write_figures(options.kept, kept | figures)
+    limits = [limit for measurement in figures.values() for limit in measurement.row.limits]
+    met = sum(limit.met for limit in limits)
+    print(f"{met} of {len(limits)} limits kept; peer is {PEER}")
+    if options.compare:
+        print("\n".join(losses) or "no ratio is more than twice as bad as the kept one")
+        return 1 if losses else 0
+    return 1 if met < len(limits) and not options.quick else 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="store the figures too")
+    parser.add_argument("--keep", action="store_true", help="keep the figures of these rows")
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="fail only if a ratio is more than twice as bad as the kept one",
+    )
+    parser.add_argument(
+        "--kept", type=Path, metavar="FILE", default=KEPT, help=f"the kept figures; {KEPT.name}"
+    )
     parser.add_argument("--no-peer", action="store_true", help="leave the paper's tool out")
     parser.add_argument("--quick", action="store_true", help="only see that every row works")
-    return parser
+    options = parser.parse_args()
+    if unknown := [name for name in options.rows if name not in ROWS]:
+        parser.error(f"no such row: {', '.join(unknown)}")
+    if options.keep and (options.quick or options.no_peer):
+        parser.error("figures that are kept are whole ones: without --quick and --no-peer")
+    return options
 
 
-def _machine() -> dict[str, object]:
-    return {
-        "kernel": platform.release(),
-        "cpus": os.cpu_count(),
-        "python": platform.python_version(),
-        "load": os.getloadavg(),
-    }
+def _measure(bench: Bench, name: str) -> Row:
+    """Return the row and print it; the failure of one does not cost the others."""
+    try:
+        row = ROWS[name](bench)
+    except UnmeasuredError as error:
+        row = _failed(name, str(error))
+    except Exception as error:  # whatever a benchmark meets: the table says so, and goes on
+        if bench.quick:
+            raise
+        traceback.print_exc()
+        row = _failed(name, f"the benchmark failed with {type(error).__name__}")
+    print(f"{name}: {text_of(row)}\n", flush=True)
+    bench.sync_disk()
+    return row
+
+
+def _failed(name: str, why: str) -> Row:
+    row = Row(f"benchmark {name}")
+    row.miss("all of it", why)
+    return row
+
+
+def _confirm_losses(bench: Bench, name: str, kept: Row, row: Row) -> list[str]:
+    """Return the losses since the kept figures; a row that lost is measured again first."""
+    losses = find_losses(kept, row)
+    if losses:
+        again = find_losses(kept, _measure(bench, name))
+        losses = {what: text for what, text in again.items() if what in losses}
+    return [f"LOST  {name}: {what}: {text}" for what, text in losses.items()]
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 """A task that prints 200,000 lines under a real LocalExecutor, compared with BashOperator.
 
-Run as root after ``make debian``, in Airflow's environment:
-``.venv-airflow/bin/python -m tests.benchmarks.airflow_flood``.  Rounds are interleaved.  The wall
-time is the task's, as Airflow has it in its books; the CPU is that of the process that runs the
-task.  Each thousandth line is a warning, and a round counts only when the task log shows all of
-them.
+It needs root and ``make debian``.  Rounds are interleaved.  The wall time is the task's, as Airflow
+has it in its books; the CPU is that of the process that runs the task.  Each thousandth line is a
+warning, and a round counts only when the task log shows all of them.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import program
+from tests.benchmarks.engine import report
 from tests.benchmarks.measure import Row
 
 OPERATORS = ("GPUAlertOperator", "BashOperator")
@@ -57,7 +55,7 @@ for operator in (GPUAlertOperator, BashOperator):
 """
 
 
-def measure(home: Path, rounds: int) -> list[Row]:
+def measure(home: Path, rounds: int) -> Row:
     """Measure wall time and CPU of the task, and the ratios."""
     from tests.faults.airflow.standalone import Standalone
 
@@ -83,8 +81,8 @@ def measure(home: Path, rounds: int) -> list[Row]:
         row.add(f"{name}, CPU of its process", [cpu for _, cpu in samples], "s")
     for what in ("wall", "CPU of its process"):
         ours, theirs = (row.entries[f"{name}, {what}"].median for name in OPERATORS)
-        row.promise(f"{what}, times less", theirs / ours, FASTER, "x", at_least=True)
-    return [row]
+        row.promise(f"{what}, times less", theirs / ours, FASTER, "x", at_least=True, base=1)
+    return row
 
 
 def _run(airflow: Any, home: Path, name: str) -> tuple[float, float]:
@@ -102,4 +100,4 @@ def _run(airflow: Any, home: Path, name: str) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(program.run(measure, rounds=3))
+    report(measure)

@@ -1,9 +1,8 @@
 """Cost of GPUAlertOperator when a DAG is parsed, compared with BashOperator.
 
-Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
-tests.benchmarks.airflow_import``.  Imports are timed in fresh interpreters.  A DAG file is parsed
-as the DAG processor does it: in a fork of a process that has imported Airflow, and of the file's
-own imports those of ``airflow``, but no others.
+Imports are timed in fresh interpreters.  A DAG file is parsed as the DAG processor does it: in a
+fork of a process that has imported Airflow, and of the file's own imports those of ``airflow``, but
+no others.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from tests.benchmarks import program
+from tests.benchmarks.engine import report
 from tests.benchmarks.measure import Row, interleave
 
 T = TypeVar("T")
@@ -62,35 +61,33 @@ TASKS = {
 }
 
 
-def measure(home: Path, rounds: int) -> list[Row]:
-    """Measure two rows: imports, and a DAG file of one task."""
+def measure(home: Path, rounds: int) -> Row:
+    """Measure imports, and a DAG file of one task."""
     os.environ |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__LOGGING__LOGGING_LEVEL": "ERROR",
     }
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    sys.dont_write_bytecode = False
-    return [imports(rounds), files(home, rounds)]
+    row = Row("Airflow: imports in a fresh interpreter, and a DAG file parsed by the DAG processor")
+    add_imports(row, rounds)
+    add_files(row, home, rounds)
+    return row
 
 
-def imports(rounds: int) -> Row:
+def add_imports(row: Row, rounds: int) -> None:
     """Measure each way in separate interpreters."""
-    row = Row("Airflow: imports, each in a fresh interpreter")
     found = _rounds({name: partial(_imported, steps) for name, steps in WAYS.items()}, rounds)
     for name, times in found.items():
         row.add(name, [sum(steps) for steps in times], "ms")
         if len(times[0]) > 1:
             row.add(ADDED, [steps[-1] for steps in times], "ms")
-    return row
 
 
-def files(home: Path, rounds: int) -> Row:
+def add_files(row: Row, home: Path, rounds: int) -> None:
     """Parse and serialise a file with one task of either operator."""
     from airflow.dag_processing import processor
     from structlog import get_logger
 
-    row = Row("Airflow: a DAG file of one task, parsed as the DAG processor does")
     ways = {}
     (home / "dags").mkdir()
     for number, (name, task) in enumerate(TASKS.items()):
@@ -100,8 +97,7 @@ def files(home: Path, rounds: int) -> Row:
         ways[name] = partial(_parsed, path)
     gc.freeze()  # so does the DAG processor, once it has imported what it keeps
     for name, times in _rounds(ways, rounds).items():
-        row.add(name, times, "ms")
-    return row
+        row.add(f"file with {name}", times, "ms")
 
 
 def _rounds(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
@@ -145,4 +141,4 @@ def _parse(path: Path) -> float:
 
 
 if __name__ == "__main__":
-    raise SystemExit(program.run(measure, rounds=20))
+    report(measure)

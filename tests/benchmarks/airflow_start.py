@@ -1,10 +1,9 @@
 """Time that an Airflow task takes around its command: GPUAlertOperator and BashOperator.
 
-Run with the environment that has Airflow: ``.venv-airflow/bin/python -m
-tests.benchmarks.airflow_start``.  Measured is the time from ``execute``, before which Airflow does
-the same for both, to the first action of the command, which prints the time, and to the return of
-``execute``, for that command, ``true`` and ``sleep``.  One round is one ``dag.test()`` of each; the
-record is on a real disk, synced, and the other settings are the defaults.
+Measured is the time from ``execute``, before which Airflow does the same for both, to the first
+action of the command, which prints the time, and to the return of ``execute``, for that command,
+``true`` and ``sleep``.  One round is one ``dag.test()`` of each; the record is on a real disk,
+synced, and the other settings are the defaults.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import program
+from tests.benchmarks.engine import report
 from tests.benchmarks.measure import Row
 
 OPERATORS = ("GPUAlertOperator", "BashOperator")
@@ -46,8 +45,8 @@ for operator in (GPUAlertOperator, BashOperator):
 """
 
 
-def measure(home: Path, rounds: int) -> list[Row]:
-    """Measure four rows: until a command runs, and until the task of each has returned."""
+def measure(home: Path, rounds: int) -> Row:
+    """Measure until a command runs, and until the task of each has returned."""
     os.environ |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": f"{home}/dags",
@@ -66,19 +65,19 @@ def measure(home: Path, rounds: int) -> list[Row]:
             sample = _run(dag, times)
             if number:  # the first one imports
                 found[dag.dag_id].append(sample)
-    started = Row("Airflow: execute to start of its command")
-    returned = {
-        name: Row(f"Airflow: execute to its return, {text}") for name, text in COMMANDS.items()
-    }
+    row = Row("Airflow: from execute to the start of the command, and to the return of execute")
     for operator in OPERATORS:
         starts = [sample[0] for sample in found[f"{operator}-prints"]]
-        started.add(operator, [start for start in starts if start is not None], "ms")
-        for name, row in returned.items():
-            row.add(operator, [sample[1] for sample in found[f"{operator}-{name}"]], "ms")
-    silent = returned["silent"]
-    ours, theirs = (silent.entries[operator].median for operator in OPERATORS)
-    silent.promise("longer than BashOperator", ours - theirs, MOST_LONGER_MS, "ms")
-    return [started, *returned.values()]
+        row.add(f"start, {operator}", [start for start in starts if start is not None], "ms")
+    for name, command in COMMANDS.items():
+        for operator in OPERATORS:
+            returns = [sample[1] for sample in found[f"{operator}-{name}"]]
+            row.add(f"return of {command}, {operator}", returns, "ms")
+    silent = COMMANDS["silent"]
+    ours, theirs = (row.entries[f"return of {silent}, {name}"].median for name in OPERATORS)
+    what = f"return of {silent}, longer than BashOperator"
+    row.promise(what, ours - theirs, MOST_LONGER_MS, "ms", base=theirs)
+    return row
 
 
 def _load(home: Path, times: Path) -> list[Any]:
@@ -106,4 +105,4 @@ def _run(dag: Any, times: Path) -> Sample:
 
 
 if __name__ == "__main__":
-    raise SystemExit(program.run(measure, rounds=30))
+    report(measure)

@@ -14,7 +14,7 @@ FAILS = ["/bin/sh", "-c", "echo it broke; exit 3"]
 
 def measure(bench: Bench) -> Row:
     """Measure the wall time of `gpualert run` with a child that fails at once, by channel."""
-    row = Row("7. a failed run and its alert")
+    row = Row("a failed run and its alert")
     ways = {
         "without a channel": _seconds(bench, "none"),
         "in the mailbox": _seconds(bench, "mailbox"),

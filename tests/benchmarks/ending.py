@@ -11,6 +11,7 @@ LIMIT_MS = 25.0
 RATES_MB_S = (0, 1, 10)
 LIVE_MB_S = 50
 LIVE_LIMIT_MS = 100.0
+PEER = "peer's run_job()"
 EXPECTED = {0: "none", 1: "div_zero"}
 """Expected cause by status: a time without this verdict means nothing."""
 
@@ -18,7 +19,7 @@ EXPECTED = {0: "none", 1: "div_zero"}
 def measure_paced(bench: Bench) -> Row:
     """Measure a job that logs for five seconds at a steady rate, or nothing, and ends well or
     badly."""
-    row = Row("4a. from the child's last act to the verdict on the disk and in the caller's hands")
+    row = Row("from the child's last act to the verdict on the disk and in the caller's hands")
     seconds = bench.amount(5, 1)
     for rate_mb_s in RATES_MB_S[-1:] if bench.quick else RATES_MB_S:
         for status in EXPECTED:
@@ -31,13 +32,15 @@ def measure_paced(bench: Bench) -> Row:
                 row.add(f"{way}, {name}", delays, "ms")
             for way in _ways(bench, child, status):
                 spread = row.entries[f"{way}, {name}"]
-                row.promise(f"{way}, {name}", spread.median, LIMIT_MS, "ms")
+                peer = row.entries.get(f"{PEER}, {name}")
+                base = peer.median if peer is not None else None
+                row.promise(f"{way}, {name}", spread.median, LIMIT_MS, "ms", base=base)
     return row
 
 
 def measure_live(bench: Bench) -> Row:
     """Measure the classifier's backlog for a job that logs 50 MB/s."""
-    row = Row("4c. the same at 50 MB/s: the classifier is a tenth of a second behind at most")
+    row = Row("from the child's last act to the verdict at 50 MB/s: its backlog")
     child = bench.child("paced", LIVE_MB_S * 1_000_000, bench.amount(10, 1), status=1)
     ways = _ways(bench, child, 1)
     for way, delays in interleave(ways, bench.amount(3, 1)).items():
@@ -48,7 +51,7 @@ def measure_live(bench: Bench) -> Row:
 
 def measure_flat_out(bench: Bench) -> Row:
     """Measure the backlog after 1 GB at full speed, faster than any classifier reads."""
-    row = Row("4b. the same after 1 GB written flat out (no promise above 10 MB/s)")
+    row = Row("from the child's last act to the verdict after 1 GB written flat out")
     for status in EXPECTED:
         name = "fails" if status else "ends well"
         child = bench.child("blocks", bench.amount(1_000_000_000, 4_000_000), status=status)
@@ -71,7 +74,7 @@ def _ways(bench: Bench, child: list[str], status: int) -> dict[str, Callable[[],
 def _others(bench: Bench, child: list[str]) -> dict[str, Callable[[], float]]:
     ways = {"cmd > file": _returned(bench, bench.ours, "to_file", child)}
     if bench.peer is not None:
-        ways["peer's run_job()"] = _returned(bench, bench.peer, "by_peer", child)
+        ways[PEER] = _returned(bench, bench.peer, "by_peer", child)
     return ways
 
 

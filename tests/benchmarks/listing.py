@@ -18,7 +18,7 @@ MOST_S = 1.0
 def measure(bench: Bench) -> Row:
     """Measure the wall time of ``gpualert runs``, the first time and later."""
     count = bench.amount(RUNS, 60)
-    row = Row(f"9. list of {count} runs")
+    row = Row(f"list of {count} runs")
     _make_runs(bench, count)
     row.add("first list", [_seconds(bench)], "s")
     rounds = range(bench.amount(10, 1))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -44,20 +44,32 @@ class Spread:
         )
 
 
+class UnmeasuredError(Exception):
+    """A figure that cannot be measured here; the text says why, and what would help."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit: ``value`` is at most ``bound`` (at least, with ``at_least``)."""
+    """A limit: ``ours`` is at most ``bound`` (at least, with ``at_least``).
+
+    ``ratio`` is ours over a baseline of the same rounds, None without one: other than a time, it
+    can be compared between days and machines.  ``why`` says why ours is None.
+    """
 
     what: str
-    value: float
+    ours: float | None
     bound: float
     unit: str
     at_least: bool = False
+    ratio: float | None = None
+    why: str = ""
 
     @property
     def met(self) -> bool:
-        """True when the value is within the limit."""
-        return self.value >= self.bound if self.at_least else self.value <= self.bound
+        """True when ours was measured and is within the limit."""
+        if self.ours is None:
+            return False
+        return self.ours >= self.bound if self.at_least else self.ours <= self.bound
 
 
 @dataclass(slots=True)
@@ -75,16 +87,22 @@ class Row:
         return self.entries[name]
 
     def promise(
-        self, what: str, value: float, bound: float, unit: str, *, at_least: bool = False
+        self,
+        what: str,
+        ours: float,
+        bound: float,
+        unit: str,
+        *,
+        at_least: bool = False,
+        base: float | None = None,
     ) -> None:
-        """Compare ``value`` with ``bound``."""
-        self.limits.append(Limit(what, value, bound, unit, at_least))
+        """Compare ``ours`` with ``bound``; ``base`` is the baseline of the same rounds."""
+        ratio = ours / base if base else None
+        self.limits.append(Limit(what, ours, bound, unit, at_least, ratio))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the row as a JSON object."""
-        limits = [{**asdict(limit), "met": limit.met} for limit in self.limits]
-        entries = {name: asdict(spread) for name, spread in self.entries.items()}
-        return {"title": self.title, "entries": entries, "limits": limits, "notes": self.notes}
+    def miss(self, what: str, why: str) -> None:
+        """Add a limit that is missed because ``what`` cannot be measured."""
+        self.limits.append(Limit(what, None, 0, "", why=why))
 
 
 def interleave(ways: Mapping[str, Callable[[], T]], rounds: int) -> dict[str, list[T]]:
@@ -105,12 +123,13 @@ def text_of(row: Row) -> str:
     for name, spread in row.entries.items():
         figures = " ".join(f"{value:9.3f}" for value in (spread.median, spread.p10, spread.p90))
         lines.append(f"  {name:{width}}  {figures} {spread.n:4} {spread.unit}")
-    for limit in row.limits:
-        word = "PASS" if limit.met else "OVER"
-        if limit.at_least and not limit.met:
-            word = "UNDER"
-        sign = ">=" if limit.at_least else "<="
-        lines.append(
-            f"  {word:5} {limit.what}: {limit.value:.3f} {sign} {limit.bound:.3f} {limit.unit}"
-        )
+    lines += [f"  {_text_of_limit(limit)}" for limit in row.limits]
     return "\n".join(lines + [f"  ({note})" for note in row.notes])
+
+
+def _text_of_limit(limit: Limit) -> str:
+    if limit.ours is None:
+        return f"NONE  {limit.what}: not measured: {limit.why}"
+    word = "PASS" if limit.met else "UNDER" if limit.at_least else "OVER"
+    sign = ">=" if limit.at_least else "<="
+    return f"{word:5} {limit.what}: {limit.ours:.3f} {sign} {limit.bound:.3f} {limit.unit}"

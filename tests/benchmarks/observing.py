@@ -34,9 +34,7 @@ PEAK_WATTS = 999.0
 
 def measure(bench: Bench) -> Row:
     """Measure the CPU of our processes next to a quiet training, with and without the sources."""
-    row = Row(
-        f"9a. the sources, next to a training that prints a line a second, {GPUS} simulated GPUs"
-    )
+    row = Row(f"the sources, next to a training that prints a line a second, {GPUS} simulated GPUs")
     machine = environment(_machine(), bench.notes / "machine")
     ways = {
         "sources on": _percent(bench, machine),
@@ -54,7 +52,7 @@ def measure(bench: Bench) -> Row:
 
 def measure_telemetry(bench: Bench) -> Row:
     """Measure the file size after 30 days of samples, and the cost of thinning."""
-    row = Row(f"9b. telemetry of {GPUS} GPUs, {DAYS} days of samples written at simulated times")
+    row = Row(f"telemetry of {GPUS} GPUs, {DAYS} days of samples written at simulated times")
     record = Record.create(str(bench.scratch / "month"), sync=False)
     path = Path(record.path) / TELEMETRY
     writer = TelemetryWriter(record)

@@ -1,10 +1,9 @@
 """Time until a Prefect task starts its command: ours compared with prefect-shell's.
 
-Run with the environment that has Prefect: ``.venv-prefect/bin/python -m
-tests.benchmarks.prefect_start``.  Measured is the time from the call of the task, which is the same
-in Prefect for all of them, to the first action of the command, which prints the time, and to the
-return of the task, for that command and for ``true``.  One round calls each once; the record is on
-a real disk, with its syncs, and the other settings are the defaults.
+Measured is the time from the call of the task, which is the same in Prefect for all of them, to the
+first action of the command, which prints the time, and to the return of the task, for that command
+and for ``true``.  One round calls each once; the record is on a real disk, with its syncs, and the
+other settings are the defaults.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import program
+from tests.benchmarks.engine import report
 from tests.benchmarks.measure import Row
 
 COMMAND = "echo $EPOCHREALTIME"
@@ -38,8 +37,8 @@ Samples = dict[tuple[str, str], Sample]
 """Samples by way and command."""
 
 
-def measure(home: Path, rounds: int) -> list[Row]:
-    """Measure three rows: until the command runs, and until the task of each has returned."""
+def measure(home: Path, rounds: int) -> Row:
+    """Measure until the command runs, and until the task of each has returned."""
     os.environ |= {
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -51,20 +50,17 @@ def measure(home: Path, rounds: int) -> list[Row]:
     with ways() as one_round:
         one_round()  # imports, connections
         found = [one_round() for _ in range(rounds)]
-    started = Row("Prefect: call of the task to start of its command")
-    returned = {
-        command: Row(f"Prefect: call of the task to its return, {command}")
-        for command in (COMMAND, SILENT)
-    }
+    row = Row("Prefect: from the call of a task to the start of the command, and to its return")
     for way, command in found[0]:
         starts, ends = zip(*(samples[way, command] for samples in found), strict=True)
         if command == COMMAND:
-            started.add(way, list(starts), "ms")
-        returned[command].add(way, list(ends), "ms")
-    silent = returned[SILENT]
-    ours, theirs = (silent.entries[way].median for way in (UNPUBLISHED, OPERATION))
-    silent.promise("longer than ShellOperation", ours - theirs, MOST_LONGER_MS, "ms")
-    return [started, *returned.values()]
+            row.add(f"start, {way}", list(starts), "ms")
+        row.add(f"return of {command}, {way}", list(ends), "ms")
+    returned = f"return of {SILENT}"
+    ours, theirs = (row.entries[f"{returned}, {way}"].median for way in (UNPUBLISHED, OPERATION))
+    what = f"{returned}, longer than ShellOperation"
+    row.promise(what, ours - theirs, MOST_LONGER_MS, "ms", base=theirs)
+    return row
 
 
 @contextmanager
@@ -127,4 +123,4 @@ def _sample(began: float, result: Any) -> Sample:
 
 
 if __name__ == "__main__":
-    raise SystemExit(program.run(measure, rounds=30))
+    report(measure)

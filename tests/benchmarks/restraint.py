@@ -20,7 +20,7 @@ SLEEPER = ["/bin/sleep", "1000"]
 
 def measure_endless_line(bench: Bench) -> Row:
     """Measure the peak resident set during 300 MB without a newline."""
-    row = Row("5a. 300 MB without a newline: largest resident set")
+    row = Row("300 MB without a newline: largest resident set")
     child = bench.child("endless", bench.amount(300_000_000, 3_000_000))
     ways = {"run()": _peak(bench, bench.ours, "by_ours", child)}
     idle = {"run(), /bin/true": _peak(bench, bench.ours, "by_ours", ["/bin/true"])}
@@ -35,7 +35,7 @@ def measure_endless_line(bench: Bench) -> Row:
 
 def measure_idle(bench: Bench) -> Row:
     """Measure the CPU of our processes next to a sleeping child."""
-    row = Row("5b. next to a sleeping child: CPU, in percent of one core")
+    row = Row("next to a sleeping child: CPU, in percent of one core")
     seconds = bench.amount(20, 1)
     programs = {"gpualert run": [bench.ours.program, "run", "--", *SLEEPER]}
     if bench.peer is not None:

@@ -17,7 +17,7 @@ Delay = tuple[float, float]
 def measure(bench: Bench) -> Row:
     """Measure the time from the start of the program to the child's stamp, less the stamp
     itself."""
-    row = Row("2. the program, from its start to the child's start")
+    row = Row("the program, from its start to the child's start")
     stamp = bench.notes / "stamp"
     # `date` is in every system and starts in a millisecond, which is subtracted below.
     child = ["/bin/sh", "-c", 'date +%s%N > "$0"', str(stamp)]
@@ -40,8 +40,8 @@ def measure(bench: Bench) -> Row:
         row.add(name, [delay[0] - alone.median for delay in found[name]], "ms")
         row.add(f"{name}, to its end", [delay[1] for delay in found[name]], "ms")
     if bench.peer is not None:
-        bound = row.entries["peer's gpualert run"].median / 4
-        row.promise("1/4 of peer's", row.entries["gpualert run"].median, bound, "ms")
+        peer = row.entries["peer's gpualert run"].median
+        row.promise("1/4 of peer's", row.entries["gpualert run"].median, peer / 4, "ms", base=peer)
     row.notes.append("the child alone is `sh -c 'date > FILE'`; the others are less its median")
     return row
 

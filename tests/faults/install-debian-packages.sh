@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what the end-to-end tests use besides Python packages.  Needs root on Debian.
+# Installs what the end-to-end tests and the benchmarks use besides Python packages.  Needs root on Debian.
 set -euo pipefail
 
 if [ "$(id -u)" -ne 0 ]; then
-    echo "make e2e needs root: it mounts filesystems, makes cgroups and installs Debian packages" >&2
+    echo "e2e, nightly and bench need root: they mount filesystems, make cgroups, install packages" >&2
     exit 1
 fi
 
@@ -16,6 +16,7 @@ packages=(
     postgresql      # a database for Airflow with several workers
     procps          # ps, pkill by parent
     redis-server    # a broker for Airflow's Celery workers
+    ripgrep         # a benchmark searches a log with it for comparison
     util-linux      # fsfreeze, setsid, script (a terminal that closes half-way), unshare
 )
 
@@ -26,7 +27,7 @@ for package in "${packages[@]}"; do
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 command -v apt-get >/dev/null || {
-    echo "make e2e installs with apt-get, which is not here; missing: ${missing[*]}" >&2
+    echo "make debian installs with apt-get, which is not here; missing: ${missing[*]}" >&2
     exit 1
 }
 export DEBIAN_FRONTEND=noninteractive
