@@ -202,6 +202,12 @@ SAVES_OF_BEFORE = Threshold(
 UNVERIFIED_CONFIDENCE = Threshold(
     0.88, "confidence", "only the exit status speaks for success", "ours; below 0.9"
 )
+SHORT_SERIES_CONFIDENCE = Threshold(
+    0.89,
+    "confidence",
+    "the noise of fewer than 20 losses is not known, and more than the exit status is",
+    "ours; between that of an unverifiable run and 0.9",
+)
 UNVERIFIED_FROM_S = Threshold(
     300.0,
     "s",

@@ -32,6 +32,31 @@ TREND_CHANCE = Threshold(
 LEAST_FALL = Threshold(
     0.001, "of the first third", "a drift of less is no learning, however certain", BY_REASON
 )
+FEWEST_POINTS = Threshold(
+    5.0,
+    "logged losses",
+    "of four losses each order has a chance of 1 in 24 at least",
+    "Mann-Kendall test, exact",
+)
+SHORT_TREND_CHANCE = Threshold(
+    0.01,
+    "probability of a trend by chance",
+    "only the strict fall of five losses has so little: 1 in 120",
+    "Mann-Kendall test, exact",
+)
+SHORT_FALL = Threshold(
+    0.2,
+    "of the first third",
+    "with noise of 5 % of the level at most 3 in 1,000 flat series of a kind pass; with noise of "
+    "10 %, 1 % of independent ones and 4 % of running means",
+    "measured by tests/diagnose/test_trend.py",
+)
+SHORT_NOISES = Threshold(
+    7.0,
+    "deviations of the noise from step to step",
+    "a single high loss before a level has at most 5, a loss that halves in each step 14",
+    "measured by tests/diagnose/test_trend.py",
+)
 BLOCK_CORRELATIONS = Threshold(
     2.0,
     "correlation times of the noise",
