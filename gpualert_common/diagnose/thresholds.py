@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gpualert_common.diagnose import training_thresholds
-from gpualert_common.diagnose.threshold import Threshold
+from gpualert_common.diagnose.threshold import BY_REASON, Threshold
 
 # -- samples -----------------------------------------------------------------------------------
 
 CLOCK_SLACK_S = Threshold(
-    2.0, "s", "an event is noticed after it happens, and two clocks never agree exactly"
+    2.0, "s", "an event is noticed after it happens, and two clocks never agree exactly", BY_REASON
 )
 SAMPLE_DELAY_S = Threshold(
-    30.0, "s", "six periods of the sources: on a busy machine samples are late"
+    30.0, "s", "six periods of the sources: on a busy machine samples are late", BY_REASON
 )
 GPU_USED_MIB = Threshold(
     32.0, "MiB of a card", "a CUDA context takes hundreds of MiB; with less, the card is not in use"
@@ -97,10 +97,13 @@ THROTTLED_SHARE = Threshold(
     0.6,
     "of the time",
     "a card that is slowed down for most of a window lacks cooling or power",
-    "gpud: 0.6 hardware slowdowns a minute",
+    "gpud: hardware slowdowns in 6 of 10 minutes make a GPU unhealthy",
 )
 THROTTLE_WINDOW_S = Threshold(
-    600.0, "s", "shorter slowdowns follow the load", "gpud: a window of 10 minutes"
+    600.0,
+    "s",
+    "shorter slowdowns follow the load",
+    "gpud: its window for hardware slowdowns is 10 minutes",
 )
 THROTTLED_STEP = Threshold(
     1.2,
@@ -122,10 +125,13 @@ SILENCE_STEPS = Threshold(
     5.0,
     "times the longest step",
     "a pause of five times the longest step is not a step",
-    "NVRx: heartbeats at 5 times the observed interval",
+    "NVRx: safety_factor of its calculated time-outs is 5",
 )
 IDLE_CPU = Threshold(
-    0.05, "of one core", "a process that waits uses no CPU", "DLRover: CPU below 5 %"
+    0.05,
+    "of one core",
+    "a process that waits uses no CPU",
+    "DLRover: HANG_CPU_USAGE_RATE is 0.05, of all requested CPUs; ours: of one core",
 )
 IDLE_GPU_PERCENT = Threshold(
     1.0, "%", "a GPU without a kernel reads 0; one sample of housekeeping does not count"
@@ -153,7 +159,7 @@ STRAGGLER_RATIO = Threshold(
     0.75,
     "of the median of its peers",
     "below it a GPU holds up all others of a synchronous training",
-    "NVRx: performance score below 0.75 relative to the others",
+    "NVRx: a performance score below 0.75 of the best rank; ours: of the median",
 )
 STRAGGLER_SHARE = Threshold(
     0.5,
@@ -226,7 +232,7 @@ NAN_NORMS = Threshold(
     "Megatron-LM: --initial-loss-scale is 2^32; torch.amp.GradScaler begins at 2^16",
 )
 GPU_IDLE_S = Threshold(
-    600.0, "s", "saving a large model, or computing metrics, takes minutes without a GPU"
+    600.0, "s", "saving a large model, or computing metrics, takes minutes without a GPU", BY_REASON
 )
 LONG_SILENCE_S = Threshold(
     600.0,
@@ -235,14 +241,16 @@ LONG_SILENCE_S = Threshold(
     "torch.distributed: default time-out of a NCCL process group",
 )
 LEAST_PRINTS = Threshold(
-    20.0, "samples with new output", "with fewer it is not known how often it prints"
+    20.0, "samples with new output", "with fewer it is not known how often it prints", BY_REASON
 )
-DISK_TREND_S = Threshold(180.0, "s", "writing a checkpoint takes less, and is not a trend")
+DISK_TREND_S = Threshold(
+    180.0, "s", "writing a checkpoint takes less, and is not a trend", BY_REASON
+)
 DISK_FULL_WITHIN_S = Threshold(
-    1800.0, "s", "time for people to free space; a longer forecast is a guess"
+    1800.0, "s", "time for people to free space; a longer forecast is a guess", BY_REASON
 )
 DISK_STEADY = Threshold(
-    0.5, "of the mean loss of space", "each third of a steady trend has at least so much"
+    0.5, "of the mean loss of space", "each third of a steady trend has at least so much", BY_REASON
 )
 DISK_LEFT_GIB = Threshold(
     1.0, "GiB", "less than one checkpoint of a small model", "as disk_low of the source"
@@ -250,13 +258,20 @@ DISK_LEFT_GIB = Threshold(
 DISK_LEFT_SHARE = Threshold(
     0.1, "of the disk", "of a disk smaller than 10 GiB", "as disk_low of the source"
 )
-MEMORY_LEFT_SHARE = Threshold(0.05, "of the limit", "the batches of a step vary by less")
-MEMORY_LEFT_GIB = Threshold(4.0, "GiB", "of a limit above 80 GiB, 5 % of which is plenty")
-MEMORY_SAMPLES = Threshold(3.0, "samples in a row", "a short peak is normal for a training")
+MEMORY_LEFT_SHARE = Threshold(0.05, "of the limit", "the batches of a step vary by less", BY_REASON)
+MEMORY_LEFT_GIB = Threshold(
+    4.0, "GiB", "of a limit above 80 GiB, 5 % of which is plenty", BY_REASON
+)
+MEMORY_SAMPLES = Threshold(
+    3.0, "samples in a row", "a short peak is normal for a training", BY_REASON
+)
 
 
 FOLLOWS_WITHIN_S = Threshold(
-    3600.0, "s", "watchdogs give up after half an hour; a later problem has another cause"
+    3600.0,
+    "s",
+    "watchdogs give up after half an hour; a later problem has another cause",
+    BY_REASON,
 )
 
 

@@ -49,13 +49,13 @@ SHORT_FALL = Threshold(
     "of the first third",
     "with noise of 5 % of the level at most 3 in 1,000 flat series of a kind pass; with noise of "
     "10 %, 1 % of independent ones and 4 % of running means",
-    "measured by tests/diagnose/test_trend.py",
+    "ours; measured by tests/diagnose/test_trend.py",
 )
 SHORT_NOISES = Threshold(
     7.0,
     "deviations of the noise from step to step",
     "a single high loss before a level has at most 5, a loss that halves in each step 14",
-    "measured by tests/diagnose/test_trend.py",
+    "ours; measured by tests/diagnose/test_trend.py",
 )
 BLOCK_CORRELATIONS = Threshold(
     2.0,
