@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +58,7 @@ FIELDS = {
 SM_ACTIVITY = 2
 """The number of the metric in GPM."""
 CHILD = """
-import json, os, signal, sys, time
+import glob, json, os, signal, sys, time
 plan = json.load(open("plan.json"))
 code = plan["code"]
 def end(*_):
@@ -86,6 +86,11 @@ for at_s, text in plan["output"]:
     sys.stdout.write(text)
     sys.stdout.flush()
 open("printed", "w").write("all")
+def is_sampled(source):
+    files = glob.glob(plan["telemetry"])
+    return any(f'"{source}"' in open(path).read() for path in files)
+while not all(map(is_sampled, plan["awaited"])):
+    time.sleep(0.02)
 wait(plan["end_s"])
 held = []
 while group:
@@ -103,11 +108,14 @@ def is_playable(scene: Scene) -> bool:
     return not any(unusual) and not from_others and has_clocks
 
 
-def play(scene: Scene, lab: Lab) -> dict[str, Any]:
-    """Return the verdict on a real run of that scene."""
+def play(scene: Scene, lab: Lab, awaited: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the verdict on a real run of that scene.
+
+    The child does not end before the telemetry has a first sample of the *awaited* sources.
+    """
     facility = Random(os.urandom(8)).randint(*FACILITIES)
     (lab.home / "tmp").mkdir(parents=True, exist_ok=True)
-    command = _prepare_files(scene, lab.home)
+    command = _prepare_files(scene, lab, awaited)
     variables = {**os.environ, **lab.environment(), **scene.variables, "GPUALERT_OBSERVE": "true"}
     variables["GPUALERT_TEST_KMSG_FACILITY"] = str(facility)
     if "nvml" not in scene.missing and scene.cards:
@@ -159,8 +167,9 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _prepare_files(scene: Scene, home: Path) -> tuple[str, ...]:
+def _prepare_files(scene: Scene, lab: Lab, awaited: Sequence[str]) -> tuple[str, ...]:
     """Write the program, its plan, and the checkpoints of before; return the command."""
+    home = lab.home
     (home / "clock").touch()
     is_ended = _is_stopped(scene) or scene.limit
     plan = {
@@ -168,6 +177,8 @@ def _prepare_files(scene: Scene, home: Path) -> tuple[str, ...]:
         "end_s": scene.seconds + (STOPPED_AFTER_S if is_ended else 0),
         "code": scene.code,
         "is_stopped": bool(is_ended),
+        "awaited": list(awaited),
+        "telemetry": str(lab.state / "runs" / "*" / "telemetry.jsonl"),
     }
     (home / "plan.json").write_text(json.dumps(plan))
     named = scene.checkpoints.get("named", {})
