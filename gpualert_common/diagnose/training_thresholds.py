@@ -35,7 +35,7 @@ LEAST_FALL = Threshold(
 FEWEST_POINTS = Threshold(
     5.0,
     "logged losses",
-    "of four losses each order has a chance of 1 in 24 at least",
+    "each order of four losses has a chance of 1 in 24",
     "Mann-Kendall test, exact",
 )
 SHORT_TREND_CHANCE = Threshold(

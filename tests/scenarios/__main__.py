@@ -29,7 +29,7 @@ from tests.supervised import Lab
 from tests.telemetry.standin.build import library
 
 PAGE = Path(__file__).parents[2] / "docs" / "scenarios.md"
-RUNS_AT_ONCE = 16
+RUNS_AT_ONCE = 24
 """Real runs mostly wait; each uses a core for some seconds at its start and at its end."""
 
 

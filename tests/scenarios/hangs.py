@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tests.scenarios.catalogue import near_miss, scenario
+from tests.scenarios.logs import some_steps
 from tests.scenarios.scene import Card, Scene, steps
 
 TIMEOUT = {"limit": "time", "signal": 15, "code": -15}
@@ -58,7 +59,15 @@ def _stands_still_for_minutes(chance: Random) -> Scene:
     at = 1.0 - silent_s / seconds
     cards = [Card(load=steps((0.0, 90.0), (at, 0.0))) for _ in range(chance.choice((1, 2)))]
     cores = steps((0.0, 1.0), (at, chance.uniform(0.0, 0.02)))
-    return Scene(cards=cards, seconds=seconds, silent_s=silent_s, cores=cores, **TIMEOUT)  # type: ignore[arg-type]
+    log = some_steps(chance)
+    return Scene(
+        log=log,
+        cards=cards,
+        seconds=seconds,
+        silent_s=silent_s,
+        cores=cores,
+        **TIMEOUT,  # type: ignore[arg-type]
+    )
 
 
 @scenario("C3", "idle_hang", real_s=180)

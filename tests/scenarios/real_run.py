@@ -17,8 +17,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from gpualert_common.telemetry.cgroups import find_cgroups
@@ -40,8 +40,8 @@ from tests.telemetry.standin import (
 )
 
 KMSG = "/dev/kmsg"
-FACILITIES = 16, 255
-"""Not used by any daemon; the kernel stores one byte."""
+FACILITIES = cycle(range(16, 256))
+"""Not used by any daemon; the kernel stores one byte.  Each run has the next one."""
 GRACE = "1s"
 CURVE_POINTS = OUTPUT_PARTS = 60
 STOPPED_AFTER_S = 60
@@ -91,6 +91,8 @@ def is_sampled(source):
     return any(f'"{source}"' in open(path).read() for path in files)
 while not all(map(is_sampled, plan["awaited"])):
     time.sleep(0.02)
+while not os.path.exists("happened"):
+    time.sleep(0.02)
 wait(plan["end_s"])
 held = []
 while group:
@@ -113,7 +115,7 @@ def play(scene: Scene, lab: Lab, awaited: Sequence[str] = ()) -> dict[str, Any]:
 
     The child does not end before the telemetry has a first sample of the *awaited* sources.
     """
-    facility = Random(os.urandom(8)).randint(*FACILITIES)
+    facility = next(FACILITIES)
     (lab.home / "tmp").mkdir(parents=True, exist_ok=True)
     command = _prepare_files(scene, lab, awaited)
     variables = {**os.environ, **lab.environment(), **scene.variables, "GPUALERT_OBSERVE": "true"}
@@ -146,6 +148,7 @@ def _follow(
     process = lab.start(program, env=variables, stdout=subprocess.DEVNULL)
     pid = until(lambda: _read(lab.home / "pid"), "the child")
     _write_kernel_lines(scene, int(pid), facility)
+    (lab.home / "happened").touch()  # the kernel writes its line before the process is gone
     if _is_stopped(scene):
         until(lambda: _read(lab.home / "printed"), "the output", scene.seconds + DEADLINE_S)
         process.send_signal(scene.signal or 0)
