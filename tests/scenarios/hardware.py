@@ -432,7 +432,7 @@ def _hot_for_minutes(chance: Random, slows: float) -> Scene:
     )
 
 
-@scenario("B3", "throttling", real_s=150)
+@scenario("B3", "throttling", weaker=("none",), real_s=150)
 def hot_for_two_minutes(chance: Random) -> Scene:
     """A card is hot for 130 of 150 s, and the steps take twice as long."""
     return _hot_for_minutes(chance, chance.uniform(1.8, 2.5))
