@@ -11,6 +11,7 @@ import pytest
 
 from tests.scenarios.catalogue import CASES
 from tests.scenarios.every import MODULES
+from tests.scenarios.scene import Card, steps
 
 
 def _verdict(name: str, home: Path) -> dict[str, Any]:
@@ -70,6 +71,17 @@ def test_slower_steps_are_shown(tmp_path: Path) -> None:
     verdict = _verdict("hot_for_two_minutes", tmp_path)
     sources = {claim["source"]: claim["claim"] for claim in verdict["shows"]}
     assert sources["progress"].endswith("times as long as before")
+
+
+def test_work_that_ends_after_the_last_output(tmp_path: Path) -> None:
+    """A GPU and a processor that work for some seconds after the last output do not hide a hang."""
+    (case,) = [case for case in CASES if case.name == "stuck_for_minutes"]
+    scene = case.make(Random(1))
+    idle_from = 1 - (scene.silent_s - 6.0) / scene.seconds
+    card = Card(load=steps((0.0, 90.0), (idle_from, 0.0)))
+    cores = steps((0.0, 8.0), (idle_from, 0.0))
+    verdict = replace(scene, cards=[card], cores=cores).verdict(tmp_path)
+    assert (verdict["cause"], verdict["family"]) == ("idle_hang", "C3")
 
 
 def test_steps_printed_before_the_first_entry_of_the_index(tmp_path: Path) -> None:
