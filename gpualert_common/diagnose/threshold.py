@@ -15,7 +15,7 @@ class Threshold(float):
     reason: str
     source: str
 
-    def __new__(cls, value: float, unit: str, reason: str, source: str = CALIBRATED) -> Self:
+    def __new__(cls, value: float, unit: str, reason: str, source: str = BY_REASON) -> Self:
         """Return the number *value* with its explanation."""
         made = super().__new__(cls, value)
         made.unit, made.reason, made.source = unit, reason, source

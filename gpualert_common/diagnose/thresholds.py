@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gpualert_common.diagnose import training_thresholds
-from gpualert_common.diagnose.threshold import BY_REASON, Threshold
+from gpualert_common.diagnose.threshold import CALIBRATED, Threshold
 
 # -- samples -----------------------------------------------------------------------------------
 
 CLOCK_SLACK_S = Threshold(
-    2.0, "s", "an event is noticed after it happens, and two clocks never agree exactly", BY_REASON
+    2.0, "s", "an event is noticed after it happens, and two clocks never agree exactly"
 )
 SAMPLE_DELAY_S = Threshold(
-    30.0, "s", "six periods of the sources: on a busy machine samples are late", BY_REASON
+    30.0, "s", "six periods of the sources: on a busy machine samples are late"
 )
 GPU_USED_MIB = Threshold(
     32.0, "MiB of a card", "a CUDA context takes hundreds of MiB; with less, the card is not in use"
@@ -36,9 +36,7 @@ CONTEXT_ONLY = Threshold(
     "Grogh: GPU memory below 2 %",
 )
 TRAINED_GPU_S = Threshold(
-    120.0,
-    "s of GPU work",
-    "loading and compiling a model keep a GPU busy for a minute at most",
+    120.0, "s of GPU work", "loading and compiling a model keep a GPU busy for a minute at most"
 )
 
 # -- killed for memory -----------------------------------------------------------------------------
@@ -86,9 +84,7 @@ STEPS_DESPITE_FAULT = Threshold(
     "ours",
 )
 FAULT_AT_ONCE_S = Threshold(
-    60.0,
-    "s",
-    "the next call to the GPU reports a fault: in milliseconds, or after a checkpoint",
+    60.0, "s", "the next call to the GPU reports a fault: in milliseconds, or after a checkpoint"
 )
 
 # -- throttling ------------------------------------------------------------------------------------
@@ -116,11 +112,14 @@ CLOCK_DROP = Threshold(
     0.8,
     "of its own earlier clock",
     "a thermal slowdown lowers the clock so far; a power cap does not",
+    CALIBRATED,
 )
 
 # -- hangs -----------------------------------------------------------------------------------------
 
-SILENCE_S = Threshold(120.0, "s", "an evaluation or a checkpoint may print nothing for a minute")
+SILENCE_S = Threshold(
+    120.0, "s", "an evaluation or a checkpoint may print nothing for a minute", CALIBRATED
+)
 SILENCE_STEPS = Threshold(
     5.0,
     "times the longest step",
@@ -153,7 +152,9 @@ WAITING_PERCENT = Threshold(
     "% of the time",
     "all tasks waited for storage at the same time: more than a slow first read",
 )
-LEAST_GPUS = Threshold(3.0, "GPUs", "with two GPUs it is not clear which is the slow one")
+LEAST_GPUS = Threshold(
+    3.0, "GPUs", "with two GPUs it is not clear which is the slow one", CALIBRATED
+)
 LEAST_CLOCKS = Threshold(12.0, "samples of a clock", "a minute: clocks rise and fall around a step")
 STRAGGLER_RATIO = Threshold(
     0.75,
@@ -172,12 +173,13 @@ SAVES_PER_STEP = Threshold(
 )
 RARE_SAVES = Threshold(0.05, "checkpoints a step", "a tenth of the checkpoints of a save storm")
 EARLIER_RUNS = Threshold(
-    3.0, "successful earlier runs", "one run alone can move the median of fewer"
+    3.0, "successful earlier runs", "one run alone can move the median of fewer", CALIBRATED
 )
 SLOWER_THAN_BEFORE = Threshold(
     1.5,
     "times the median of earlier runs",
     "a third more is common between machines and versions; also three of their standard deviations",
+    CALIBRATED,
 )
 LEAST_TIMED_S = Threshold(
     5.0,
@@ -196,6 +198,7 @@ LOAD_OF_BEFORE = Threshold(
     0.8,
     "of the GPU's load in earlier runs",
     "a GPU that waits is idle; a GPU that is slow itself is as busy as before",
+    CALIBRATED,
 )
 SAVES_OF_BEFORE = Threshold(
     3.0,
@@ -215,9 +218,7 @@ SHORT_SERIES_CONFIDENCE = Threshold(
     "ours; between that of an unverifiable run and 0.9",
 )
 UNVERIFIED_FROM_S = Threshold(
-    300.0,
-    "s",
-    "a shorter command without a GPU is a test or a download, not a training",
+    300.0, "s", "a shorter command without a GPU is a test or a download, not a training"
 )
 
 # -- while it runs ---------------------------------------------------------------------------
@@ -232,7 +233,7 @@ NAN_NORMS = Threshold(
     "Megatron-LM: --initial-loss-scale is 2^32; torch.amp.GradScaler begins at 2^16",
 )
 GPU_IDLE_S = Threshold(
-    600.0, "s", "saving a large model, or computing metrics, takes minutes without a GPU", BY_REASON
+    600.0, "s", "saving a large model, or computing metrics, takes minutes without a GPU"
 )
 LONG_SILENCE_S = Threshold(
     600.0,
@@ -241,16 +242,14 @@ LONG_SILENCE_S = Threshold(
     "torch.distributed: default time-out of a NCCL process group",
 )
 LEAST_PRINTS = Threshold(
-    20.0, "samples with new output", "with fewer it is not known how often it prints", BY_REASON
+    20.0, "samples with new output", "with fewer it is not known how often it prints"
 )
-DISK_TREND_S = Threshold(
-    180.0, "s", "writing a checkpoint takes less, and is not a trend", BY_REASON
-)
+DISK_TREND_S = Threshold(180.0, "s", "writing a checkpoint takes less, and is not a trend")
 DISK_FULL_WITHIN_S = Threshold(
-    1800.0, "s", "time for people to free space; a longer forecast is a guess", BY_REASON
+    1800.0, "s", "time for people to free space; a longer forecast is a guess"
 )
 DISK_STEADY = Threshold(
-    0.5, "of the mean loss of space", "each third of a steady trend has at least so much", BY_REASON
+    0.5, "of the mean loss of space", "each third of a steady trend has at least so much"
 )
 DISK_LEFT_GIB = Threshold(
     1.0, "GiB", "less than one checkpoint of a small model", "as disk_low of the source"
@@ -258,20 +257,13 @@ DISK_LEFT_GIB = Threshold(
 DISK_LEFT_SHARE = Threshold(
     0.1, "of the disk", "of a disk smaller than 10 GiB", "as disk_low of the source"
 )
-MEMORY_LEFT_SHARE = Threshold(0.05, "of the limit", "the batches of a step vary by less", BY_REASON)
-MEMORY_LEFT_GIB = Threshold(
-    4.0, "GiB", "of a limit above 80 GiB, 5 % of which is plenty", BY_REASON
-)
-MEMORY_SAMPLES = Threshold(
-    3.0, "samples in a row", "a short peak is normal for a training", BY_REASON
-)
+MEMORY_LEFT_SHARE = Threshold(0.05, "of the limit", "the batches of a step vary by less")
+MEMORY_LEFT_GIB = Threshold(4.0, "GiB", "of a limit above 80 GiB, 5 % of which is plenty")
+MEMORY_SAMPLES = Threshold(3.0, "samples in a row", "a short peak is normal for a training")
 
 
 FOLLOWS_WITHIN_S = Threshold(
-    3600.0,
-    "s",
-    "watchdogs give up after half an hour; a later problem has another cause",
-    BY_REASON,
+    3600.0, "s", "watchdogs give up after half an hour; a later problem has another cause"
 )
 
 

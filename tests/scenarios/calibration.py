@@ -77,7 +77,9 @@ def _judge_each(
         for factor in FACTORS:
             outcome = kept
             if factor != 1:
-                setattr(module, name, Threshold(value * factor, value.unit, value.reason))
+                setattr(
+                    module, name, Threshold(value * factor, value.unit, value.reason, CALIBRATED)
+                )
                 verdict = encode(recover.classify_logs(record, record.ending))
                 outcome = case.judge(scene, verdict)
                 setattr(module, name, value)
