@@ -165,9 +165,12 @@ $(FAULT_LANES): fault-tables-%:
 test-upstream: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests of the engines' own operators, with ours in their place
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class gpualert
 
+# Simulated variants of each family, and variants of each scenario that also runs with a real child.
 VARIANTS ?= 200
-scenarios: $(VENV)/.ready  ## docs/scenarios.md from variants of the scenarios of each family (nightly)
-	nice $(PY) -m tests.scenarios --variants $(VARIANTS) --page
+REAL ?= 2
+scenarios: $(VENV)/.ready  ## docs/scenarios.md from variants of the scenarios of each family (as root; nightly)
+	nice $(PY) -m tests.scenarios --variants $(VARIANTS) --real $(REAL) --page
+	nice $(PY) -m tests.scenarios.calibration --page
 
 # A row is named as `python -m tests.matrix --list` prints it.  It takes ten minutes on two cores.
 ROWS ?=

@@ -101,7 +101,7 @@ class RunEvidence:
             command=self._launch_record.command,
             host=self._launch_record.host,
             stepping=_measure_steps(progress, arrivals),
-            step_times=_date_steps(progress, arrivals) if self._has_gpus else (),
+            step_times=_date_steps(progress, arrivals, started_at) if self._has_gpus else (),
             earlier=() if recalled is None else recalled.runs,
         )
 
@@ -177,7 +177,7 @@ def _measure_steps(
 
 
 def _date_steps(
-    progress: Progress | None, arrivals: Sequence[tuple[float, int]]
+    progress: Progress | None, arrivals: Sequence[tuple[float, int]], started_at: float
 ) -> tuple[tuple[float, int], ...]:
     """Return the steps of the last segment, each with a time before which it was not printed.
 
@@ -186,7 +186,7 @@ def _date_steps(
     if progress is None or not arrivals:
         return ()
     last = progress.points[-1]
-    since = [0.0, *(at for at, _size in arrivals[:-1])]
+    since = [started_at, *(at for at, _size in arrivals[:-1])]
     earliest = [(at, size) for at, (_at, size) in zip(since, arrivals, strict=True)]
     dated = add_times(progress, earliest).points
     return tuple(

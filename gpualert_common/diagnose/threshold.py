@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-OURS = "ours; calibrated on the open scenarios in tests/scenarios"
+CALIBRATED = "ours; calibrated on the open scenarios, see docs/scenarios.md"
 BY_REASON = "ours; by its reason, not calibrated"
 
 
@@ -15,7 +15,7 @@ class Threshold(float):
     reason: str
     source: str
 
-    def __new__(cls, value: float, unit: str, reason: str, source: str = OURS) -> Self:
+    def __new__(cls, value: float, unit: str, reason: str, source: str = BY_REASON) -> Self:
         """Return the number *value* with its explanation."""
         made = super().__new__(cls, value)
         made.unit, made.reason, made.source = unit, reason, source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.diagnose import training_thresholds
-from gpualert_common.diagnose.threshold import Threshold
+from gpualert_common.diagnose.threshold import CALIBRATED, Threshold
 
 # -- samples -----------------------------------------------------------------------------------
 
@@ -36,9 +36,7 @@ CONTEXT_ONLY = Threshold(
     "Grogh: GPU memory below 2 %",
 )
 TRAINED_GPU_S = Threshold(
-    120.0,
-    "s of GPU work",
-    "loading and compiling a model keep a GPU busy for a minute at most",
+    120.0, "s of GPU work", "loading and compiling a model keep a GPU busy for a minute at most"
 )
 
 # -- killed for memory -----------------------------------------------------------------------------
@@ -86,9 +84,7 @@ STEPS_DESPITE_FAULT = Threshold(
     "ours",
 )
 FAULT_AT_ONCE_S = Threshold(
-    60.0,
-    "s",
-    "the next call to the GPU reports a fault: in milliseconds, or after a checkpoint",
+    60.0, "s", "the next call to the GPU reports a fault: in milliseconds, or after a checkpoint"
 )
 
 # -- throttling ------------------------------------------------------------------------------------
@@ -97,10 +93,13 @@ THROTTLED_SHARE = Threshold(
     0.6,
     "of the time",
     "a card that is slowed down for most of a window lacks cooling or power",
-    "gpud: 0.6 hardware slowdowns a minute",
+    "gpud: hardware slowdowns in 6 of 10 minutes make a GPU unhealthy",
 )
 THROTTLE_WINDOW_S = Threshold(
-    600.0, "s", "shorter slowdowns follow the load", "gpud: a window of 10 minutes"
+    600.0,
+    "s",
+    "shorter slowdowns follow the load",
+    "gpud: its window for hardware slowdowns is 10 minutes",
 )
 THROTTLED_STEP = Threshold(
     1.2,
@@ -113,19 +112,25 @@ CLOCK_DROP = Threshold(
     0.8,
     "of its own earlier clock",
     "a thermal slowdown lowers the clock so far; a power cap does not",
+    CALIBRATED,
 )
 
 # -- hangs -----------------------------------------------------------------------------------------
 
-SILENCE_S = Threshold(120.0, "s", "an evaluation or a checkpoint may print nothing for a minute")
+SILENCE_S = Threshold(
+    120.0, "s", "an evaluation or a checkpoint may print nothing for a minute", CALIBRATED
+)
 SILENCE_STEPS = Threshold(
     5.0,
     "times the longest step",
     "a pause of five times the longest step is not a step",
-    "NVRx: heartbeats at 5 times the observed interval",
+    "NVRx: safety_factor of its calculated time-outs is 5",
 )
 IDLE_CPU = Threshold(
-    0.05, "of one core", "a process that waits uses no CPU", "DLRover: CPU below 5 %"
+    0.05,
+    "of one core",
+    "a process that waits uses no CPU",
+    "DLRover: HANG_CPU_USAGE_RATE is 0.05, of all requested CPUs; ours: of one core",
 )
 IDLE_GPU_PERCENT = Threshold(
     1.0, "%", "a GPU without a kernel reads 0; one sample of housekeeping does not count"
@@ -147,13 +152,15 @@ WAITING_PERCENT = Threshold(
     "% of the time",
     "all tasks waited for storage at the same time: more than a slow first read",
 )
-LEAST_GPUS = Threshold(3.0, "GPUs", "with two GPUs it is not clear which is the slow one")
+LEAST_GPUS = Threshold(
+    3.0, "GPUs", "with two GPUs it is not clear which is the slow one", CALIBRATED
+)
 LEAST_CLOCKS = Threshold(12.0, "samples of a clock", "a minute: clocks rise and fall around a step")
 STRAGGLER_RATIO = Threshold(
     0.75,
     "of the median of its peers",
     "below it a GPU holds up all others of a synchronous training",
-    "NVRx: performance score below 0.75 relative to the others",
+    "NVRx: a performance score below 0.75 of the best rank; ours: of the median",
 )
 STRAGGLER_SHARE = Threshold(
     0.5,
@@ -166,12 +173,13 @@ SAVES_PER_STEP = Threshold(
 )
 RARE_SAVES = Threshold(0.05, "checkpoints a step", "a tenth of the checkpoints of a save storm")
 EARLIER_RUNS = Threshold(
-    3.0, "successful earlier runs", "one run alone can move the median of fewer"
+    3.0, "successful earlier runs", "one run alone can move the median of fewer", CALIBRATED
 )
 SLOWER_THAN_BEFORE = Threshold(
     1.5,
     "times the median of earlier runs",
     "a third more is common between machines and versions; also three of their standard deviations",
+    CALIBRATED,
 )
 LEAST_TIMED_S = Threshold(
     5.0,
@@ -190,6 +198,7 @@ LOAD_OF_BEFORE = Threshold(
     0.8,
     "of the GPU's load in earlier runs",
     "a GPU that waits is idle; a GPU that is slow itself is as busy as before",
+    CALIBRATED,
 )
 SAVES_OF_BEFORE = Threshold(
     3.0,
@@ -202,10 +211,14 @@ SAVES_OF_BEFORE = Threshold(
 UNVERIFIED_CONFIDENCE = Threshold(
     0.88, "confidence", "only the exit status speaks for success", "ours; below 0.9"
 )
+SHORT_SERIES_CONFIDENCE = Threshold(
+    0.89,
+    "confidence",
+    "the noise of fewer than 20 losses is not known, and more than the exit status is",
+    "ours; between that of an unverifiable run and 0.9",
+)
 UNVERIFIED_FROM_S = Threshold(
-    300.0,
-    "s",
-    "a shorter command without a GPU is a test or a download, not a training",
+    300.0, "s", "a shorter command without a GPU is a test or a download, not a training"
 )
 
 # -- while it runs ---------------------------------------------------------------------------

@@ -130,6 +130,17 @@ def test_headline_has_numbers_of_the_log() -> None:
     assert any("Mann-Kendall" in claim.claim for claim in verdict.shows)
 
 
+def test_few_losses_are_healthy_with_less_confidence() -> None:
+    """Five epochs whose loss clearly falls are healthy, with less confidence than a long series."""
+    losses = (0.7003, 0.3125, 0.1210, 0.0674, 0.0458)
+    log = "".join(f"epoch {at}/5 loss {loss}\n" for at, loss in enumerate(losses, 1))
+    verdict = classify(log)
+    assert verdict.details["health"] == "healthy"
+    assert verdict.confidence < 0.9
+    flat = classify(log.replace("0.3125", "0.7125"))
+    assert flat.details["health"] == "unverifiable"
+
+
 def test_verdict_can_be_sent() -> None:
     """The verdict of an unverifiable run has plain numbers."""
     assert pickle.loads(pickle.dumps(classify(log_of(at_chance)))).confidence < 0.9

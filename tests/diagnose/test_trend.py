@@ -16,6 +16,8 @@ from gpualert_common.diagnose.phenomena.losses._trend import describe_fall, fit_
 
 Make = Callable[[Random], list[float]]
 LEVEL, NOISE = 2.3026, 0.02
+Noisy = Callable[[int, float], Make]
+"""Maker by the number of losses and the noise, as a part of the level."""
 
 
 def noise(chance: Random, count: int, kept: float = 0.0) -> list[float]:
@@ -112,10 +114,78 @@ def test_slow_falls_are_found(name: str) -> None:
     assert count_falls(make) >= least
 
 
-def test_too_few_losses() -> None:
-    """Nineteen losses are too few, however they fall."""
-    assert describe_fall([5 - n / 4 for n in range(19)]) is None
-    assert describe_fall([5 - n / 4 for n in range(24)]) is not None
+def noisy(kept: float = 0.0, first: float | None = None, digits: int | None = None) -> Noisy:
+    """Return a maker of few losses at a level, or with one higher loss in front, or rounded."""
+
+    def of_size(count: int, part: float) -> Make:
+        def make(chance: Random) -> list[float]:
+            rest = noise(chance, count - (first is not None), kept)
+            losses = [round(LEVEL * (1 + part * one), digits or 9) for one in rest]
+            return losses if first is None else [first, *losses]
+
+        return make
+
+    return of_size
+
+
+def noisy_means(count: int, part: float) -> Make:
+    """Return a maker of running means over five, whose noise is that part of the level."""
+
+    def make(chance: Random) -> list[float]:
+        return [LEVEL + (one - LEVEL) * part * LEVEL / NOISE for one in averaged(chance, count, 5)]
+
+    return make
+
+
+def noisy_tails(count: int, part: float) -> Make:
+    """Return a maker of few losses with heavy tails."""
+
+    def make(chance: Random) -> list[float]:
+        tail = [max(0.05, abs(chance.gauss(0, 1))) for _ in range(count)]
+        rest = noise(chance, count)
+        return [LEVEL * (1 + part * one / by) for one, by in zip(rest, tail, strict=True)]
+
+    return make
+
+
+FEW: dict[str, Noisy] = {
+    "independent": noisy(),
+    "correlated by a half": noisy(0.5),
+    "correlated by nine tenths": noisy(0.9),
+    "one warm-up step": noisy(first=4.5),
+    "rounded": noisy(digits=2),
+    "running means": noisy_means,
+    "heavy tails": noisy_tails,
+}
+
+
+@pytest.mark.parametrize("count", [5, 7, 10, 15])
+@pytest.mark.parametrize(("part", "most"), [(0.02, 1), (0.05, 3), (0.1, 40)])
+def test_few_flat_losses_practically_never_fall(count: int, part: float, most: int) -> None:
+    """Of 1,000 flat series of each kind hardly one passes, unless the noise is a tenth of the
+    level; then the limits are those of the threshold."""
+    falls = {name: count_falls(of_size(count, part), 1000) for name, of_size in FEW.items()}
+    assert max(falls.values()) <= most, falls
+    assert falls["independent"] <= 10, falls
+
+
+@pytest.mark.parametrize(
+    ("losses", "falls"),
+    [
+        ([0.7003, 0.3125, 0.1210, 0.0674, 0.0458], True),
+        ([16, 8, 4, 2, 1], True),
+        ([5 - n / 4 for n in range(19)], True),
+        ([8, 4, 2, 1], False),
+        ([2.33, 2.32, 2.30, 2.29, 2.28], False),
+        ([4.5, 2.31, 2.305, 2.302, 2.301], False),
+        ([3.0, 2.0, 2.1, 1.0, 0.5], False),
+    ],
+    ids=lambda value: f"{len(value)} from {value[0]:g}" if isinstance(value, list) else "",
+)
+def test_few_losses(losses: list[float], falls: bool) -> None:
+    """Five losses that fall strictly, far and smoothly are enough; four, a small fall, and a fall
+    by the first loss alone are not."""
+    assert (describe_fall(losses) is not None) == falls
 
 
 def test_rising_and_equal_losses() -> None:
@@ -127,6 +197,7 @@ def test_rising_and_equal_losses() -> None:
 def test_the_test_is_stated() -> None:
     """The words name the test and its figure."""
     assert "Mann-Kendall test" in (describe_fall([3 - n / 100 for n in range(100)]) or "")
+    assert "on 5 losses: p = 0.008" in (describe_fall([16.0, 8.0, 4.0, 2.0, 1.0]) or "")
     start = describe_fall([9.0, 8.0, 7.0, *(1 + n % 5 / 100 for n in range(60))])
     assert start is not None
     assert "spreads" in start

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache
 from random import Random
+from typing import Any
 
 from gpualert_common.classify import load_rules
 from tests.scenarios.noise import disturbed, with_sources_missing
@@ -16,6 +18,17 @@ from tests.scenarios.scene import Scene
 Make = Callable[[Random], Scene]
 BY_ITS_RULE = "by its rule"
 
+_WEAKER_HEALTH = {("healthy", "unverifiable"), ("healthy_slow", "healthy")}
+"""Pairs of the true health and one that is incomplete, but not wrong."""
+
+
+class Outcome(StrEnum):
+    """Comparison of a verdict with the truth."""
+
+    RIGHT = "right"
+    WEAKER = "weaker"
+    WRONG = "wrong"
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -23,6 +36,8 @@ class Case:
 
     ``cause`` is the true one, unless a scene has its own, and ``family`` is the expected family.
     ``weaker`` are causes that are acceptable for weak evidence: incomplete, but not wrong.
+    ``health`` is that of a good run.  ``real_s`` is the length of its run with a real child; None
+    if it is only simulated.
     """
 
     make: Make
@@ -31,6 +46,8 @@ class Case:
     family: str | None
     is_near_miss: bool = False
     weaker: tuple[str, ...] = ()
+    health: str = "healthy"
+    real_s: float | None = None
 
     @property
     def name(self) -> str:
@@ -46,6 +63,24 @@ class Case:
     def family_of(self, scene: Scene) -> str | None:
         """Return the expected family of one of its variants."""
         return self.family if scene.cause == self.cause else family_of(scene.cause)
+
+    def judge(self, scene: Scene, verdict: Mapping[str, Any]) -> Outcome:
+        """Compare cause, family, and the health of a good run with those of one of its variants."""
+        cause, family = verdict["cause"], verdict["family"]
+        if (cause, family) != (scene.cause, self.family_of(scene)):
+            is_weaker = cause in self.weaker and family == family_of(cause)
+            return Outcome.WEAKER if is_weaker else Outcome.WRONG
+        health = verdict["details"].get("health")
+        if cause != "none" or health == self.health:
+            return Outcome.RIGHT
+        return Outcome.WEAKER if (self.health, health) in _WEAKER_HEALTH else Outcome.WRONG
+
+    def real_variant(self, number: int) -> Scene:
+        """Return one of its variants in the length of a run with a real child."""
+        assert self.real_s is not None
+        scene = self.variant(number)
+        silent_s = scene.silent_s * self.real_s / scene.seconds
+        return replace(scene, seconds=self.real_s, silent_s=silent_s)
 
     def variant(self, number: int, *, missing: bool = False) -> Scene:
         """Return one of its variants, always the same one; with *missing*, some sources are
@@ -63,17 +98,17 @@ CASES: list[Case] = []
 
 
 def scenario(
-    of: str, cause: str, family: str | None = BY_ITS_RULE, weaker: tuple[str, ...] = ()
+    of: str, cause: str, family: str | None = BY_ITS_RULE, **more: Any
 ) -> Callable[[Make], Make]:
-    """Register runs of that family with this cause."""
-    return _adds(of, cause, family, weaker, is_near_miss=False)
+    """Register runs of that family with this cause; *more* are fields of :class:`Case`."""
+    return _adds(of, cause, family, is_near_miss=False, **more)
 
 
 def near_miss(
-    of: str, cause: str, family: str | None = BY_ITS_RULE, weaker: tuple[str, ...] = ()
+    of: str, cause: str, family: str | None = BY_ITS_RULE, **more: Any
 ) -> Callable[[Make], Make]:
     """Register runs that resemble that family and have this true cause."""
-    return _adds(of, cause, family, weaker, is_near_miss=True)
+    return _adds(of, cause, family, is_near_miss=True, **more)
 
 
 def by_family() -> Iterator[tuple[str, list[Case], list[Case]]]:
@@ -104,12 +139,10 @@ def is_crossed(true: str, found: str) -> bool:
     return {true, found} == {"job", "infrastructure"}
 
 
-def _adds(
-    of: str, cause: str, family: str | None, weaker: tuple[str, ...], *, is_near_miss: bool
-) -> Callable[[Make], Make]:
+def _adds(of: str, cause: str, family: str | None, **more: Any) -> Callable[[Make], Make]:
     def add(make: Make) -> Make:
         found = family_of(cause) if family == BY_ITS_RULE else family
-        CASES.append(Case(make, of, cause, found, is_near_miss, weaker))
+        CASES.append(Case(make, of, cause, found, **more))
         return make
 
     return add

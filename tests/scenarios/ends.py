@@ -20,7 +20,7 @@ def _slurm(chance: Random, why: str) -> str:
     return SLURM.format(job=job, node=node, why=why)
 
 
-@scenario("F2", "preempted")
+@scenario("F2", "preempted", real_s=7)
 def preempted_by_slurm(chance: Random) -> Scene:
     """Slurm needs its nodes for a job with higher priority."""
     log = some_steps(chance) + _slurm(chance, "DUE TO PREEMPTION")
@@ -50,7 +50,7 @@ def killed_after_its_grace(chance: Random) -> Scene:
     return Scene(log=some_steps(chance), code=-9, signal=15, sender=sender, cards=_cards(chance))
 
 
-@scenario("F2", "cancelled")
+@scenario("F2", "cancelled", real_s=7)
 def stopped_by_a_person(chance: Random) -> Scene:
     """A person presses Ctrl-C, or stops the task in the engine."""
     number = chance.choice((2, 15))
@@ -62,14 +62,14 @@ def stopped_by_a_person(chance: Random) -> Scene:
     return Scene(log=log, code=code, signal=number, sender=sender, cards=_cards(chance))
 
 
-@near_miss("F2", "traceback", family=None)
+@near_miss("F2", "traceback", family=None, real_s=7)
 def failed_before_it_was_told(chance: Random) -> Scene:
     """A bug ended it; the scheduler only cleaned up afterwards."""
     log = some_steps(chance) + traceback("KeyError: 'x'", "main", "step")
     return Scene(log=log, code=1, cards=_cards(chance))
 
 
-@near_miss("F2", "none")
+@near_miss("F2", "none", real_s=7)
 def outlived_a_notice(chance: Random) -> Scene:
     """A notice was withdrawn, and it trained on to its end."""
     last = chance.choice((200, 1000))
@@ -78,27 +78,27 @@ def outlived_a_notice(chance: Random) -> Scene:
     return Scene(log=log, cards=_cards(chance))
 
 
-@near_miss("F2", "killed_unknown")
+@near_miss("F2", "killed_unknown", real_s=7)
 def killed_without_a_word(chance: Random) -> Scene:
     """The reason of the stop is unknown."""
     return Scene(log=some_steps(chance), code=-9, cards=_cards(chance))
 
 
-@near_miss("F2", "segfault")
+@near_miss("F2", "segfault", real_s=7)
 def crashed_natively(chance: Random) -> Scene:
     """A signal that no process sent."""
     log = some_steps(chance) + "Fatal Python error: Segmentation fault\n"
     return Scene(log=log, code=chance.choice((-11, 139)), cards=_cards(chance))
 
 
-@near_miss("F2", "time_limit")
+@near_miss("F2", "time_limit", real_s=7)
 def at_the_limit_of_slurm(chance: Random) -> Scene:
     """It reached its time limit, which is not a preemption."""
     log = some_steps(chance) + _slurm(chance, "DUE TO TIME LIMIT")
     return Scene(log=log, code=chance.choice((-15, 143)), signal=15, cards=_cards(chance))
 
 
-@scenario("F3", "time_limit")
+@scenario("F3", "time_limit", real_s=7)
 def at_our_limit(chance: Random) -> Scene:
     """Our own limit ends it while it works."""
     code = chance.choice((-15, 0, -9))
@@ -113,7 +113,7 @@ def at_our_limit(chance: Random) -> Scene:
     )
 
 
-@scenario("F3", "time_limit")
+@scenario("F3", "time_limit", real_s=7)
 def at_slurms_limit(chance: Random) -> Scene:
     """The scheduler's limit ends it."""
     log = some_steps(chance) + _slurm(chance, "DUE TO TIME LIMIT")
@@ -143,7 +143,7 @@ def evaluating_at_the_limit(chance: Random) -> Scene:
     )
 
 
-@scenario("F3", "time_limit")
+@scenario("F3", "time_limit", real_s=7)
 def does_not_heed_the_limit(chance: Random) -> Scene:
     """It had to be killed."""
     return Scene(log=some_steps(chance), code=-9, limit="time", signal=15, cards=_cards(chance))
@@ -159,14 +159,14 @@ def stood_still_until_the_limit(chance: Random) -> Scene:
     return Scene(code=-15, limit="time", signal=15, silent_s=silent_s, cards=cards, cores=cores)
 
 
-@near_miss("F3", "traceback", family=None)
+@near_miss("F3", "traceback", family=None, real_s=7)
 def failed_shortly_before(chance: Random) -> Scene:
     """A bug of its own in the last minute."""
     log = some_steps(chance) + traceback("KeyError: 'x'", "main", "step")
     return Scene(log=log, code=1, cards=_cards(chance))
 
 
-@near_miss("F3", "none")
+@near_miss("F3", "none", real_s=7)
 def ended_in_time(chance: Random) -> Scene:
     """It completed before the limit."""
     last = chance.choice((200, 1000))
@@ -181,7 +181,7 @@ def stopped_shortly_before(chance: Random) -> Scene:
     return Scene(log=some_steps(chance), code=-15, signal=15, sender=sender, cards=_cards(chance))
 
 
-@near_miss("F3", "collective")
+@near_miss("F3", "collective", real_s=7)
 def collective_gave_up(chance: Random) -> Scene:
     """A time-out of a collective is not a time limit."""
     rank = chance.randint(0, 7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from tests.scenarios.catalogue import near_miss, scenario
+from tests.scenarios.logs import some_steps
 from tests.scenarios.scene import Card, Scene, steps
 
 TIMEOUT = {"limit": "time", "signal": 15, "code": -15}
@@ -51,13 +52,45 @@ def stuck_and_deaf(chance: Random) -> Scene:
     return _stands_still(chance, code=-9)
 
 
-@near_miss("C3", "time_limit")
+def _stands_still_for_minutes(chance: Random) -> Scene:
+    """Return a run of three minutes that stands still for more than two of them."""
+    seconds = 180.0
+    silent_s = chance.uniform(130.0, 160.0)
+    at = 1.0 - silent_s / seconds
+    cards = [Card(load=steps((0.0, 90.0), (at, 0.0))) for _ in range(chance.choice((1, 2)))]
+    cores = steps((0.0, 1.0), (at, chance.uniform(0.0, 0.02)))
+    log = some_steps(chance)
+    return Scene(
+        log=log,
+        cards=cards,
+        seconds=seconds,
+        silent_s=silent_s,
+        cores=cores,
+        **TIMEOUT,  # type: ignore[arg-type]
+    )
+
+
+@scenario("C3", "idle_hang", real_s=180)
+def stuck_for_minutes(chance: Random) -> Scene:
+    """A hang that a short time limit ends."""
+    return _stands_still_for_minutes(chance)
+
+
+@scenario("C3", "idle_hang", real_s=180)
+def stuck_for_minutes_on_the_processor(chance: Random) -> Scene:
+    """The same without a GPU."""
+    scene = _stands_still_for_minutes(chance)
+    scene.cards = ()
+    return scene
+
+
+@near_miss("C3", "time_limit", real_s=180)
 def at_work(chance: Random) -> Scene:
     """It printed steps to the end."""
     return Scene(cards=[Card()], silent_s=chance.uniform(0.1, 60.0), **TIMEOUT)  # type: ignore[arg-type]
 
 
-@near_miss("C3", "time_limit")
+@near_miss("C3", "time_limit", real_s=180)
 def silent_and_at_work(chance: Random) -> Scene:
     """It prints once an hour, and computes."""
     return Scene(cards=[Card()], silent_s=chance.uniform(600, 3000), **TIMEOUT)  # type: ignore[arg-type]
@@ -72,7 +105,7 @@ def silent_on_the_processor(chance: Random) -> Scene:
     return Scene(cards=[Card(load=load)], silent_s=silent_s, cores=cores, **TIMEOUT)  # type: ignore[arg-type]
 
 
-@near_miss("C3", "time_limit")
+@near_miss("C3", "time_limit", real_s=180)
 def silent_on_the_gpu(chance: Random) -> Scene:
     """Its processes wait for a GPU that works."""
     silent_s = chance.uniform(600, 3000)

@@ -49,7 +49,7 @@ def _soon(chance: Random) -> float:
     return 1.0 - chance.uniform(5.0, 600.0) / 3600.0
 
 
-@scenario("B2", "gpu_hardware")
+@scenario("B2", "gpu_hardware", real_s=7)
 def fatal_xid(chance: Random) -> Scene:
     """An Xid of the hardware, and then an error of CUDA."""
     what = chance.choice(("unspecified launch failure", "an illegal memory access was encountered"))
@@ -62,7 +62,7 @@ def fatal_xid(chance: Random) -> Scene:
     )
 
 
-@scenario("B2", "gpu_hardware")
+@scenario("B2", "gpu_hardware", real_s=7)
 def lost_gpu_in_a_collective(chance: Random) -> Scene:
     """A GPU falls off the bus; the other ranks wait until the watchdog stops them."""
     lost = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
@@ -82,7 +82,7 @@ def memory_errors_rise(chance: Random) -> Scene:
     return Scene(cards=cards, code=-11, log=log, variables=devices, missing=["kernel_log"])
 
 
-@scenario("B2", "gpu_hardware")
+@scenario("B2", "gpu_hardware", real_s=7)
 def killed_after_xid(chance: Random) -> Scene:
     """A scheduler kills the run minutes after its GPU had a fault."""
     return Scene(
@@ -93,7 +93,7 @@ def killed_after_xid(chance: Random) -> Scene:
     )
 
 
-@scenario("B2", "gpu_hardware")
+@scenario("B2", "gpu_hardware", real_s=7)
 def follow_on_and_root(chance: Random) -> Scene:
     """An Xid of the hardware, and those that follow it."""
     at = _soon(chance)
@@ -105,7 +105,7 @@ def follow_on_and_root(chance: Random) -> Scene:
     return Scene(cards=_cards(4), code=1, log=log, events=events)
 
 
-@near_miss("B2", "cuda_runtime")
+@near_miss("B2", "cuda_runtime", real_s=7)
 def xid_of_the_program(chance: Random) -> Scene:
     """The driver reports an error of the program."""
     log = CUDA_ERROR.format(what="an illegal memory access was encountered")
@@ -122,7 +122,7 @@ def xid_of_a_stranger(chance: Random) -> Scene:
     return Scene(cards=cards, code=1, log=log, events=events)
 
 
-@near_miss("B2", "cuda_runtime")
+@near_miss("B2", "cuda_runtime", real_s=7)
 def latent_errors(chance: Random) -> Scene:
     """Errors from before the run, which fails for another reason."""
     before = steps((0.0, float(chance.randint(1, 40))))
@@ -131,14 +131,14 @@ def latent_errors(chance: Random) -> Scene:
     return Scene(cards=[card], code=1, log=log)
 
 
-@near_miss("B2", "killed_unknown")
+@near_miss("B2", "killed_unknown", real_s=7)
 def only_follow_ons(chance: Random) -> Scene:
     """The clean-up after a program that a person killed."""
     events = report_xid(45, 0, 0.999)
     return Scene(cards=_cards(chance.choice((1, 8))), code=-9, events=events)
 
 
-@near_miss("B2", "cuda_runtime")
+@near_miss("B2", "cuda_runtime", real_s=7)
 def error_of_the_program_alone(chance: Random) -> Scene:
     """No source reports anything about the GPU."""
     what = chance.choice(
@@ -195,7 +195,7 @@ def overheated_among_peers(chance: Random) -> Scene:
     return Scene(cards=[*_cards(7), _throttled(chance, "hw_thermal", clock)])
 
 
-@near_miss("B3", "none")
+@near_miss("B3", "none", health="unverifiable", real_s=100)
 def at_its_power_limit(chance: Random) -> Scene:
     """A card at its power cap, as is normal under full load."""
     card = Card(
@@ -205,7 +205,7 @@ def at_its_power_limit(chance: Random) -> Scene:
     return Scene(cards=[card])
 
 
-@near_miss("B3", "none")
+@near_miss("B3", "none", health="unverifiable")
 def short_spells(chance: Random) -> Scene:
     """A card is hot now and then."""
     share = chance.uniform(0.02, 0.4)
@@ -213,13 +213,13 @@ def short_spells(chance: Random) -> Scene:
     return Scene(cards=[card])
 
 
-@near_miss("B3", "none")
+@near_miss("B3", "none", health="unverifiable", real_s=100)
 def clocks_were_set(chance: Random) -> Scene:
     """An administrator set all clocks low."""
     return Scene(cards=[Card(clock=lambda _part: 1005.0) for _ in range(chance.choice((1, 8)))])
 
 
-@near_miss("B3", "traceback", family=None)
+@near_miss("B3", "traceback", family=None, real_s=160)
 def failed_while_hot(chance: Random) -> Scene:
     """A bug ends a run on a hot card."""
     clock = steps((0.0, 1755.0), (0.45, 900.0))
@@ -227,7 +227,7 @@ def failed_while_hot(chance: Random) -> Scene:
     return Scene(cards=[_throttled(chance, "hw_thermal", clock)], code=1, log=log)
 
 
-@near_miss("B3", "none")
+@near_miss("B3", "none", health="unverifiable", real_s=100)
 def stranger_is_hot(chance: Random) -> Scene:
     """A card that the run does not use is hot."""
     hot = _throttled(chance, "hw_thermal", steps((0.0, 1755.0), (0.45, 700.0)))
@@ -247,13 +247,13 @@ def _trained(chance: Random, cards: list[Card], **more: float) -> Scene:
     return Scene(log=hugging_face(chance, falling(chance)), cards=cards, **more)  # type: ignore[arg-type]
 
 
-@scenario("D3", "straggler", weaker=("none",))
+@scenario("D3", "straggler", weaker=("none",), real_s=150)
 def one_is_slow(chance: Random) -> Scene:
     """One of the cards runs at a low clock from the start."""
     return _trained(chance, _among(chance, Card(clock=flat(chance.uniform(400.0, 1500.0)))))
 
 
-@scenario("D3", "straggler")
+@scenario("D3", "straggler", real_s=150)
 def one_has_power_of_a_half(chance: Random) -> Scene:
     """One has a power limit that an administrator forgot to remove."""
     clock = flat(chance.uniform(500.0, 1150.0))
@@ -286,20 +286,20 @@ def slow_for_a_day(chance: Random) -> Scene:
     return _trained(chance, _among(chance, Card(clock=clock), least=8), seconds=86400.0)
 
 
-@near_miss("D3", "none")
+@near_miss("D3", "none", real_s=150)
 def all_are_slow(chance: Random) -> Scene:
     """All cards run at a low clock."""
     clock = flat(chance.uniform(500.0, 1200.0))
     return _trained(chance, [Card(clock=clock) for _ in range(8)])
 
 
-@near_miss("D3", "none")
+@near_miss("D3", "none", real_s=150)
 def a_little_slower(chance: Random) -> Scene:
     """Cards with normal differences."""
     return _trained(chance, [Card(clock=flat(chance.uniform(1500, 1755))) for _ in range(8)])
 
 
-@near_miss("D3", "none")
+@near_miss("D3", "none", real_s=150)
 def one_idles(chance: Random) -> Scene:
     """One holds a model that is used now and then: its clock is that of an idle card."""
     idle = Card(clock=flat(chance.uniform(210, 600)), load=flat(0.0))
@@ -324,7 +324,7 @@ def slow_for_a_while(chance: Random) -> Scene:
     return _trained(chance, _among(chance, Card(clock=clock)))
 
 
-@near_miss("D3", "none")
+@near_miss("D3", "none", real_s=150)
 def a_strangers_is_slow(chance: Random) -> Scene:
     """A card of another job."""
     slow = Card(used=False, memory=flat(0.0), clock=flat(chance.uniform(210, 900)))
@@ -354,7 +354,7 @@ def contained_and_a_bug(chance: Random) -> Scene:
     return Scene(cards=cards, code=1, log=log, events=events)
 
 
-@near_miss("B2", "none")
+@near_miss("B2", "none", real_s=7)
 def survived_a_fault(chance: Random) -> Scene:
     """A contained error in a successful run."""
     events = report_xid(chance.choice((63, 92, 94)), 0, chance.uniform(0.1, 0.9))
@@ -387,7 +387,7 @@ def counter_of_unknown_age(chance: Random) -> Scene:
     return Scene(cards=[card], code=1, log=log, seconds=90.0, first_sample_s=late_s)
 
 
-@scenario("B2", "gpu_hardware")
+@scenario("B2", "gpu_hardware", real_s=4)
 def lost_in_a_short_run(chance: Random) -> Scene:
     """A GPU is lost in a run of seconds, before a sample shows who used it."""
     lost = SourceEvent("gpu_lost", "gpu:0", "GPU 0 is lost", {"gpu": 0})
@@ -397,7 +397,7 @@ def lost_in_a_short_run(chance: Random) -> Scene:
     return Scene(cards=[card], code=1, log=log, seconds=4.0, events=[("nvml", at, lost)])
 
 
-@near_miss("B2", "traceback", family=None)
+@near_miss("B2", "traceback", family=None, real_s=60)
 def went_on_after_a_fault(chance: Random) -> Scene:
     """A GPU falls off the bus, but the training makes 25 more steps and fails at a bug."""
     count = 40
@@ -432,13 +432,13 @@ def _hot_for_minutes(chance: Random, slows: float) -> Scene:
     )
 
 
-@scenario("B3", "throttling")
+@scenario("B3", "throttling", weaker=("none",), real_s=150)
 def hot_for_two_minutes(chance: Random) -> Scene:
     """A card is hot for 130 of 150 s, and the steps take twice as long."""
     return _hot_for_minutes(chance, chance.uniform(1.8, 2.5))
 
 
-@near_miss("B3", "none")
+@near_miss("B3", "none", real_s=150)
 def hot_but_as_fast(chance: Random) -> Scene:
     """A card is hot for 130 of 150 s, but the steps wait for something else."""
     return _hot_for_minutes(chance, 1.0)

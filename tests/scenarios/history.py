@@ -132,7 +132,7 @@ def fewer_tokens(chance: Random) -> Scene:
     return slow(chance, (20.0, 55.0), log=log, earlier=often(chance, before))
 
 
-@near_miss("D1", "none")
+@near_miss("D1", "none", health="healthy_slow")
 def slower_and_as_busy(chance: Random) -> Scene:
     """Steps take longer while the GPU is as busy as before: it does not wait."""
     return slow(chance, (84.0, 96.0))
@@ -232,13 +232,13 @@ def saves_more_often(chance: Random) -> Scene:
     return slow(chance, (30, 60), log=log, seconds=seconds, earlier=often(chance, before))
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", health="healthy_slow")
 def blocking_switched_off(chance: Random) -> Scene:
     """The variable has the value for no."""
     return slow(chance, (84.0, 96.0), variables={"CUDA_LAUNCH_BLOCKING": "0"})
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", health="healthy_slow")
 def without_a_way_as_ever(chance: Random) -> Scene:
     """The path was also disabled before: this run is slower for another reason."""
     variables = {"NCCL_P2P_DISABLE": "1"}
@@ -266,7 +266,7 @@ def without_a_way_as_fast(chance: Random) -> Scene:
     )
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", health="healthy_slow")
 def without_a_way_alone(chance: Random) -> Scene:
     """A single GPU has no peers."""
     return slow(chance, (84.0, 96.0), variables={"NCCL_P2P_DISABLE": "1"})
@@ -282,13 +282,13 @@ def saves_more_often_as_fast(chance: Random) -> Scene:
     return slow(chance, (84.0, 96.0), log=printed(chance, every=20), earlier=often(chance, before))
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", health="healthy_slow")
 def slower_on_another_host(chance: Random) -> Scene:
     """Only the host is known to be different."""
     return slow(chance, (84.0, 96.0), hostname="n7")
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", health="healthy_slow")
 def slower_with_another_version(chance: Random) -> Scene:
     """Only a library is known to be different."""
 
@@ -398,7 +398,7 @@ def chain_that_saves(chance: Random) -> Scene:
     return short(chance, log, before)
 
 
-@near_miss("E3", "none")
+@near_miss("E3", "none", health="unverifiable")
 def silent_for_as_long(chance: Random) -> Scene:
     """It no longer reports steps, and takes as long as before."""
     return short(chance, "." * chance.randint(10, 200) + "\ndone\n", by_hand, seconds=SECONDS)

@@ -10,6 +10,7 @@ from tests.scenarios.logs import falling, of_rank, plain, some_steps, traceback
 from tests.scenarios.scene import GIB, PID, STRANGER, Card, Curve, Scene, flat, steps
 
 SIGKILL = -9
+LIMIT_MIB = 96
 CUDA_OOM = (
     "Traceback (most recent call last):\n"
     '  File "train.py", line 41, in <module>\n'
@@ -34,10 +35,24 @@ def _late(chance: Random) -> float:
     return 1.0 - chance.uniform(0.0, 29.0) / 3600.0
 
 
-@scenario("A2", "oom_killer")
+@scenario("A2", "oom_killer", real_s=7)
 def leader_killed(chance: Random) -> Scene:
     """The kernel kills the leader at the limit of its cgroup."""
     return Scene(code=SIGKILL, events=[("kernel_log", _late(chance), _oom(PID, "/job"))])
+
+
+@scenario("A2", "oom_killer", real_s=7)
+def killed_at_its_limit(chance: Random) -> Scene:
+    """The kernel kills the leader at the limit of its cgroup, and the cgroup counts the kill."""
+    fields = {"path": "/job", "kills": 1, "own": True, "limit_bytes": LIMIT_MIB << 20}
+    text = "processes killed for lack of memory in cgroup /job: 1"
+    at = _late(chance)
+    events = [
+        ("kernel_log", at, _oom(PID, "/job")),
+        ("cgroup", at, SourceEvent("cgroup_oom_kill", "cgroup", text, fields)),
+    ]
+    log = some_steps(chance)
+    return Scene(code=SIGKILL, log=log, events=events, memory_limit_mib=LIMIT_MIB)
 
 
 @scenario("A2", "oom_killer")
@@ -72,7 +87,7 @@ def only_counted(chance: Random) -> Scene:
     return Scene(code=chance.choice((SIGKILL, 137)), missing=["kernel_log"], events=events)
 
 
-@scenario("A2", "oom_killer")
+@scenario("A2", "oom_killer", real_s=7)
 def host_ran_out(chance: Random) -> Scene:
     """The host has no memory left, and the leader held the most."""
     return Scene(code=SIGKILL, events=[("kernel_log", _late(chance), _oom(PID, "/x", "host"))])
@@ -91,13 +106,13 @@ def peers_complain(chance: Random) -> Scene:
     return Scene(code=1, log=log, events=events)
 
 
-@near_miss("A2", "killed_unknown")
+@near_miss("A2", "killed_unknown", real_s=7)
 def killed_by_somebody(chance: Random) -> Scene:
     """SIGKILL, and the kernel's log has no kill."""
     return Scene(code=chance.choice((SIGKILL, 137)))
 
 
-@near_miss("A2", "killed_unknown")
+@near_miss("A2", "killed_unknown", real_s=7)
 def stranger_killed(chance: Random) -> Scene:
     """The kernel kills another process at that time; a person killed ours."""
     return Scene(
@@ -142,7 +157,7 @@ def _full(chance: Random, memory: Curve, **said: float) -> Scene:
     return Scene(code=1, log=log, cards=cards)
 
 
-@scenario("B1", "cuda_oom")
+@scenario("B1", "cuda_oom", real_s=7)
 def gpu_memory_ran_out(chance: Random) -> Scene:
     """The log reports it, and the memory curve of the card agrees."""
     held, begin = chance.uniform(0.9, 0.99), chance.uniform(0.2, 0.9)
@@ -150,7 +165,7 @@ def gpu_memory_ran_out(chance: Random) -> Scene:
     return _full(chance, memory, asked=chance.uniform(0.02, 0.2), free=1 - held, held=held)
 
 
-@scenario("B1", "cuda_oom")
+@scenario("B1", "cuda_oom", real_s=7)
 def gpu_memory_of_others(chance: Random) -> Scene:
     """Another process holds most of the card."""
     others = chance.uniform(0.5, 0.85)
@@ -160,7 +175,7 @@ def gpu_memory_of_others(chance: Random) -> Scene:
     return scene
 
 
-@scenario("B1", "cuda_oom")
+@scenario("B1", "cuda_oom", real_s=7)
 def gpu_request_too_large(chance: Random) -> Scene:
     """A single request is larger than the card."""
     return _full(chance, flat(0.22), asked=chance.uniform(1.1, 6), free=0.75, held=0.2)
@@ -189,7 +204,7 @@ def gpu_memory_by_another_door(chance: Random) -> Scene:
     return scene
 
 
-@near_miss("B1", "host_oom")
+@near_miss("B1", "host_oom", real_s=7)
 def host_memory_ran_out(chance: Random) -> Scene:
     """An allocation in host memory fails, on a card that is nearly full."""
     said = (
@@ -201,7 +216,7 @@ def host_memory_ran_out(chance: Random) -> Scene:
     return Scene(code=1, log=log, cards=[Card(memory=flat(chance.uniform(0.3, 0.99)))])
 
 
-@near_miss("B1", "cuda_runtime")
+@near_miss("B1", "cuda_runtime", real_s=7)
 def fails_on_a_full_card(chance: Random) -> Scene:
     """A kernel fails, on a card that is nearly full."""
     said = "torch.AcceleratorError: CUDA error: device-side assert triggered"
@@ -219,7 +234,7 @@ def caught_and_smaller(chance: Random) -> Scene:
     return Scene(code=1, log=log, cards=[Card(memory=flat(0.97))])
 
 
-@near_miss("B1", "none")
+@near_miss("B1", "none", real_s=7)
 def as_full_as_it_can_be(chance: Random) -> Scene:
     """A caching allocator keeps its memory, in a successful run."""
     last = chance.choice((200, 1000))

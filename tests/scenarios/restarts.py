@@ -54,7 +54,7 @@ def _in_a_shell(chance: Random, *command: str) -> list[str]:
     return list(command) if chance.random() < 0.5 else ["bash", "-c", " ".join(command)]
 
 
-@scenario("E2", "resume_from_scratch")
+@scenario("E2", "resume_from_scratch", real_s=7)
 def began_anew(chance: Random) -> Scene:
     """The command names a checkpoint of a certain step, and the first step is step 1."""
     flag = chance.choice(("--resume_from_checkpoint", "--resume", "--resume-from"))
@@ -64,7 +64,7 @@ def began_anew(chance: Random) -> Scene:
     )
 
 
-@scenario("E2", "resume_from_scratch")
+@scenario("E2", "resume_from_scratch", real_s=7)
 def passed_over(chance: Random) -> Scene:
     """The named file existed."""
     path = chance.choice(("runs/last.ckpt", "/scratch/me/model.pt", "out"))
@@ -74,15 +74,16 @@ def passed_over(chance: Random) -> Scene:
     )
 
 
-@scenario("E2", "resume_from_scratch")
+@scenario("E2", "resume_from_scratch", real_s=7)
 def began_anew_after_requeue(chance: Random) -> Scene:
     """The scheduler restarted it, and its checkpoint existed."""
     log = chance.choice(("", NOT_FOUND)) + megatron(chance, falling(chance))
     restarts = {"SLURM_RESTART_COUNT": str(chance.randint(1, 5))}
-    return Scene(log=log, variables=restarts, checkpoints=before(chance))
+    command = ["python", "pretrain_gpt.py", "--save", "out"]
+    return Scene(log=log, variables=restarts, checkpoints=before(chance), command=command)
 
 
-@scenario("E2", "resume_from_scratch")
+@scenario("E2", "resume_from_scratch", real_s=7)
 def searched_in_vain(chance: Random) -> Scene:
     """It should find the newest checkpoint by itself; there was one."""
     option = chance.choice((["--resume", "auto"], ["--auto-resume"], ["--init_from=resume"]))
@@ -106,7 +107,7 @@ def other_model_inside(chance: Random) -> Scene:
     return Scene(log=log, code=1, cards=[Card(memory=flat(0.1), load=flat(0))], seconds=60.0)
 
 
-@scenario("E2", "checkpoint", family="E2")
+@scenario("E2", "checkpoint", family="E2", real_s=7)
 def cut_off_in_writing(chance: Random) -> Scene:
     """The newest checkpoint is truncated, and the command names it."""
     frames = ("main", "/opt/torch/serialization.py:load:reader = open(file)")
@@ -138,7 +139,7 @@ def trainer_finds_none(chance: Random) -> Scene:
     return Scene(log=log, code=1)
 
 
-@near_miss("E2", "none")
+@near_miss("E2", "none", real_s=7)
 def resumed_as_asked(chance: Random) -> Scene:
     """It should resume, and did."""
     first = chance.randint(200, 400) // 10 * 10
@@ -147,7 +148,7 @@ def resumed_as_asked(chance: Random) -> Scene:
     return Scene(log=log, command=command, checkpoints={"named": {"/ckpt/run7": True}})
 
 
-@near_miss("E2", "none")
+@near_miss("E2", "none", real_s=7)
 def first_run_that_may_resume(chance: Random) -> Scene:
     """A script that always names a checkpoint, and there is none yet."""
     option = chance.choice((["--resume", "auto"], ["--resume", "out/last.pt"], ["--auto_resume"]))
@@ -212,7 +213,7 @@ def evaluation_of_another_model(chance: Random) -> Scene:
     return Scene(log=log, code=1, command=["python", "evaluate.py", "--load", "m.pt"], seconds=30.0)
 
 
-@near_miss("E2", "shape_mismatch", family=None)
+@near_miss("E2", "shape_mismatch", family=None, real_s=7)
 def fails_after_it_resumed(chance: Random) -> Scene:
     """It resumed, and failed for another reason."""
     said = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (32x48 and 64x64)"
@@ -220,7 +221,7 @@ def fails_after_it_resumed(chance: Random) -> Scene:
     return Scene(log=log, code=1, command=["python", "t.py", "--resume", "out/last.pt"])
 
 
-@near_miss("E2", "none")
+@near_miss("E2", "none", real_s=7)
 def evaluates_what_it_names(chance: Random) -> Scene:
     """The command names a checkpoint to evaluate."""
     script = chance.choice((["evaluate.py"], ["tools/test.py"], ["main.py", "--eval"]))
@@ -236,7 +237,7 @@ def flag_before_the_configuration(chance: Random) -> Scene:
     return Scene(log=_trained(chance), command=command, checkpoints=found)
 
 
-@near_miss("E2", "none")
+@near_miss("E2", "none", real_s=7)
 def counts_its_own_steps(chance: Random) -> Scene:
     """It reports that it resumed, and counts from one."""
     step = chance.randint(100, 9000)

@@ -96,7 +96,8 @@ class Scene:
     ``checkpoints`` the facts of that source.  ``cause`` is the true one, if it depends on a random
     choice.  ``earlier`` are earlier runs of the same command in the history; ``given`` are further
     facts of the source environment, ``custody`` those of an engine.  ``printed`` is the part of the
-    log that was printed, for its index; ``first_sample_s`` the time of the first sample.
+    log that was printed, for its index; ``first_sample_s`` the time of the first sample.  At
+    ``memory_limit_mib`` the kernel kills a real child for memory.
     """
 
     cards: Sequence[Card] = ()
@@ -113,6 +114,7 @@ class Scene:
     missing: Sequence[str] = ()
     host: dict[str, Curve] = field(default_factory=dict)
     memory_cgroup: str = "/job"
+    memory_limit_mib: int | None = None
     command: Sequence[str] = ("python", "train.py")
     checkpoints: dict[str, Any] = field(default_factory=dict)
     cause: str = ""
@@ -156,7 +158,12 @@ class Scene:
         return record
 
     def verdict(self, home: Path) -> dict[str, Any]:
-        """Return the verdict, after the earlier runs were classified and indexed."""
+        """Return the verdict."""
+        record = self.record_after_earlier(home)
+        return encode(recover.classify_logs(record, record.ending))
+
+    def record_after_earlier(self, home: Path) -> Record:
+        """Write the record, after the earlier runs were classified and indexed."""
         if self.earlier:
             home = Path(tempfile.mkdtemp(dir=home), "runs")
             home.mkdir()
@@ -164,8 +171,7 @@ class Scene:
             ended = one.record(home)
             ended.close()
             assert recover.recover(Record.open(ended.path)) == "recovered"
-        record = self.record(home)
-        return encode(recover.classify_logs(record, record.ending))
+        return self.record(home)
 
     def _look(self, record: Record, began: float) -> None:
         noise = random.Random(self.seed)

@@ -31,7 +31,7 @@ def _dies(chance: Random, log: str, code: int = 1) -> Scene:
     return Scene(log=log, code=code, cards=_untouched(chance), seconds=seconds)
 
 
-@scenario("A1", "missing_module")
+@scenario("A1", "missing_module", real_s=7)
 def without_a_module(chance: Random) -> Scene:
     """A module that it imports is missing."""
     name = chance.choice(("flash_attn", "deepspeed", "wandb", "sentencepiece"))
@@ -39,7 +39,7 @@ def without_a_module(chance: Random) -> Scene:
     return _dies(chance, of_rank(chance, traceback(said, "<module>")))
 
 
-@scenario("A1", "config")
+@scenario("A1", "config", real_s=7)
 def unknown_option(chance: Random) -> Scene:
     """An option that its parser does not know."""
     option = chance.choice(("--learning-rat 3e-4", "--bf-16", "--max_step 10"))
@@ -47,7 +47,7 @@ def unknown_option(chance: Random) -> Scene:
     return _dies(chance, f"{log}train.py: error: unrecognized arguments: {option}\n", 2)
 
 
-@scenario("A1", "traceback")
+@scenario("A1", "traceback", real_s=7)
 def wrong_column(chance: Random) -> Scene:
     """A bug before the first step, after bars of loading."""
     return _dies(
@@ -55,7 +55,7 @@ def wrong_column(chance: Random) -> Scene:
     )
 
 
-@scenario("A1", "device_mismatch")
+@scenario("A1", "device_mismatch", real_s=7)
 def forgotten_on_the_cpu(chance: Random) -> Scene:
     """The first forward fails, with a model on the GPU for some seconds."""
     said = (
@@ -68,7 +68,7 @@ def forgotten_on_the_cpu(chance: Random) -> Scene:
     return scene
 
 
-@scenario("A1", "file_not_found")
+@scenario("A1", "file_not_found", real_s=7)
 def no_such_data(chance: Random) -> Scene:
     """A path that does not exist."""
     path = chance.choice(("/data/train.json", "conf/model.yaml", "/mnt/shards"))
@@ -91,7 +91,7 @@ def cut_off_base_model(chance: Random) -> Scene:
     return scene
 
 
-@near_miss("A1", "traceback", family=None)
+@near_miss("A1", "traceback", family=None, real_s=7)
 def after_steps(chance: Random) -> Scene:
     """The same bug in mid-run."""
     log = some_steps(chance) + of_rank(chance, traceback(KEY_ERROR, "main", "step"))
@@ -129,7 +129,7 @@ def killed_while_it_loads(chance: Random) -> Scene:
     return _dies(chance, loading(chance), -9)
 
 
-@near_miss("A1", "none")
+@near_miss("A1", "none", real_s=7)
 def handled(chance: Random) -> Scene:
     """An exception that the program reports and handles."""
     last = chance.choice((200, 1000))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from tests.scenarios.catalogue import CASES
 from tests.scenarios.every import MODULES
+from tests.scenarios.scene import Card, steps
 
 
 def _verdict(name: str, home: Path) -> dict[str, Any]:
@@ -68,6 +71,39 @@ def test_slower_steps_are_shown(tmp_path: Path) -> None:
     verdict = _verdict("hot_for_two_minutes", tmp_path)
     sources = {claim["source"]: claim["claim"] for claim in verdict["shows"]}
     assert sources["progress"].endswith("times as long as before")
+
+
+def test_work_that_ends_after_the_last_output(tmp_path: Path) -> None:
+    """A GPU and a processor that work for some seconds after the last output do not hide a hang."""
+    (case,) = [case for case in CASES if case.name == "stuck_for_minutes"]
+    scene = case.make(Random(1))
+    idle_from = 1 - (scene.silent_s - 6.0) / scene.seconds
+    card = Card(load=steps((0.0, 90.0), (idle_from, 0.0)))
+    cores = steps((0.0, 8.0), (idle_from, 0.0))
+    verdict = replace(scene, cards=[card], cores=cores).verdict(tmp_path)
+    assert (verdict["cause"], verdict["family"]) == ("idle_hang", "C3")
+
+
+def test_steps_printed_before_the_first_entry_of_the_index(tmp_path: Path) -> None:
+    """Steps that were printed before the log's size was first noted are as old as the run at
+    most: they do not hide that later steps take longer."""
+    assert MODULES
+    (case,) = [case for case in CASES if case.name == "hot_for_two_minutes"]
+    scene = case.make(Random(1))
+    seconds, hot_at = scene.seconds, 20.0
+    lines = scene.log.count("\n")
+    early = 36 / lines
+
+    def printed(part: float) -> float:
+        at = part * seconds
+        if at < hot_at:
+            return early * at / hot_at
+        return early + (1 - early) * (at - hot_at) / (seconds - hot_at)
+
+    verdict = replace(scene, printed=printed).verdict(tmp_path)
+    assert verdict["cause"] == "throttling"
+    sources = {claim["source"]: claim["claim"] for claim in verdict["shows"]}
+    assert "times as long as before" in sources["progress"]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_number_of_checkpoints(every: int, saves: int) -> None:
     [
         ("all done\n", "no known form of training progress"),
         ("".join(f"step {n}/90\n" for n in range(90)), "no loss"),
-        ("".join(f"step {n} loss {9 - n}\n" for n in range(5)), "too few losses"),
+        ("".join(f"step {n} loss {9 - n}\n" for n in range(4)), "too few losses"),
         ("".join(f"step {n}: loss {1 + n % 3}\n" for n in range(90)), "did not fall"),
     ],
 )

@@ -15,7 +15,7 @@ def _trained(chance: Random, load: Curve, count: int | None = None, **more: obje
     return Scene(log=log, cards=cards, **more)  # type: ignore[arg-type]
 
 
-@scenario("D1", "under_utilization", weaker=("none",))
+@scenario("D1", "under_utilization", weaker=("none",), real_s=150)
 def starved_by_the_loader(chance: Random) -> Scene:
     """The GPUs wait for data that the CPU prepares."""
     cores = flat(chance.uniform(1, 30))
@@ -30,45 +30,45 @@ def starved_by_storage(chance: Random) -> Scene:
     return _trained(chance, load, cores=flat(0.2), host=host)
 
 
-@scenario("D1", "under_utilization", weaker=("none",))
+@scenario("D1", "under_utilization", weaker=("none",), real_s=150)
 def tiny_batches(chance: Random) -> Scene:
     """Kernels of microseconds, and Python between them."""
     return _trained(chance, flat(chance.uniform(2, 25)), cores=flat(1.0))
 
 
-@scenario("D1", "under_utilization")
+@scenario("D1", "under_utilization", real_s=150)
 def a_model_on_the_processor(chance: Random) -> Scene:
     """A model that was never moved to the GPU which holds its context and data."""
     return _trained(chance, flat(0.0), cores=flat(chance.uniform(2, 60)))
 
 
-@scenario("D1", "under_utilization")
+@scenario("D1", "under_utilization", real_s=150)
 def busy_at_the_start_only(chance: Random) -> Scene:
     """It is fast as long as the cache lasts, and starved afterwards."""
     load = steps((0.0, 90.0), (chance.uniform(0.005, 0.03), chance.uniform(0.5, 8.0)))
     return _trained(chance, load)
 
 
-@near_miss("D1", "none")
+@near_miss("D1", "none", real_s=150)
 def at_full_load(chance: Random) -> Scene:
     """GPUs that work."""
     return _trained(chance, flat(chance.uniform(60, 100)))
 
 
-@near_miss("D1", "none")
+@near_miss("D1", "none", real_s=150)
 def half_used(chance: Random) -> Scene:
     """A model with a moderate load, which may be its normal load."""
     return _trained(chance, flat(chance.uniform(35, 70)))
 
 
-@near_miss("D1", "none")
+@near_miss("D1", "none", real_s=150)
 def one_of_them_serves(chance: Random) -> Scene:
     """One GPU trains, the other holds a teacher model that is used now and then."""
     cards = [Card(), Card(load=flat(chance.uniform(1, 20)))]
     return Scene(log=hugging_face(chance, falling(chance)), cards=cards)
 
 
-@near_miss("D1", "none")
+@near_miss("D1", "none", real_s=150)
 def a_long_start(chance: Random) -> Scene:
     """A quarter of the time goes into preparing, before any memory is held."""
     begins = chance.uniform(0.05, 0.4)
@@ -76,7 +76,7 @@ def a_long_start(chance: Random) -> Scene:
     return Scene(log=hugging_face(chance, falling(chance)), cards=[card])
 
 
-@near_miss("D1", "traceback", family=None)
+@near_miss("D1", "traceback", family=None, real_s=150)
 def starved_and_failed(chance: Random) -> Scene:
     """A bug ended it."""
     scene = _trained(chance, flat(3.0))
@@ -86,13 +86,13 @@ def starved_and_failed(chance: Random) -> Scene:
     return scene
 
 
-@scenario("D2", "launch_blocking")
+@scenario("D2", "launch_blocking", real_s=7)
 def blocking_launches(chance: Random) -> Scene:
     """A variable of a debugging session was left set."""
     return _trained(chance, flat(70.0), variables={"CUDA_LAUNCH_BLOCKING": "1"})
 
 
-@scenario("D2", "launch_blocking")
+@scenario("D2", "launch_blocking", real_s=7)
 def blocking_launches_in_megatron(chance: Random) -> Scene:
     """The same on eight GPUs."""
     log = megatron(chance, falling(chance))
@@ -113,7 +113,7 @@ def _saves(chance: Random, every: int) -> str:
     return "".join(told)
 
 
-@scenario("D2", "save_storm")
+@scenario("D2", "save_storm", real_s=7)
 def saves_at_each_step(chance: Random) -> Scene:
     """A checkpoint after each step."""
     last = chance.randint(20, 90)
@@ -124,7 +124,7 @@ def saves_at_each_step(chance: Random) -> Scene:
     return Scene(log=log, cards=[Card(load=flat(40.0))])
 
 
-@scenario("D2", "save_storm", weaker=("none",))
+@scenario("D2", "save_storm", weaker=("none",), real_s=7)
 def saves_at_every_other_step(chance: Random) -> Scene:
     """A checkpoint after every other step."""
     last = chance.randint(40, 90)
@@ -140,7 +140,7 @@ def saves_at_every_other_step(chance: Random) -> Scene:
     return Scene(log=log, cards=[Card(load=flat(40.0)) for _ in range(2)])
 
 
-@scenario("D2", "launch_blocking")
+@scenario("D2", "launch_blocking", real_s=7)
 def blocking_and_far_between(chance: Random) -> Scene:
     """Launches that block, in a run that also saves now and then."""
     cards = [Card(load=flat(60.0)) for _ in range(chance.choice((1, 4)))]
@@ -156,13 +156,13 @@ def _one_by_one(chance: Random, last: int) -> list[str]:
     ]
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", real_s=7)
 def blocking_was_switched_off(chance: Random) -> Scene:
     """The variable says that launches do not block."""
     return _trained(chance, flat(80.0), variables={"CUDA_LAUNCH_BLOCKING": "0"})
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", real_s=7)
 def saves_now_and_then(chance: Random) -> Scene:
     """A checkpoint every few hundred steps."""
     return Scene(log=_saves(chance, chance.randint(5, 20)), cards=[Card()])
@@ -174,13 +174,13 @@ def one_gpu_needs_no_way(chance: Random) -> Scene:
     return _trained(chance, flat(90.0), count=1, variables={"NCCL_P2P_DISABLE": "1"})
 
 
-@near_miss("D2", "none")
+@near_miss("D2", "none", real_s=7)
 def a_way_is_off(chance: Random) -> Scene:
     """A path is disabled, and its cost is not known."""
     return _trained(chance, flat(90.0), count=4, variables={"NCCL_IB_DISABLE": "1"})
 
 
-@near_miss("D2", "cuda_runtime")
+@near_miss("D2", "cuda_runtime", real_s=7)
 def blocking_to_find_a_bug(chance: Random) -> Scene:
     """A person debugs a kernel that fails."""
     said = "torch.AcceleratorError: CUDA error: device-side assert triggered"

@@ -1,4 +1,7 @@
-"""Activity of a run's processors and GPUs in a part of its time."""
+"""Activity of a run's processors and GPUs since its last output.
+
+The first samples after that still have the end of the work that was printed, and do not count.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from gpualert_common.diagnose.evidence import Evidence
 
 def cores_used(evidence: Evidence, since: float) -> float | None:
     """Return the mean number of busy cores from *since* on; None for too short a time."""
-    cpu = evidence.series("host:tree", "cpu_seconds_total").since(since)
+    cpu = evidence.series("host:tree", "cpu_seconds_total").since(since + thresholds.SAMPLE_DELAY_S)
     if len(cpu.at) < 2 or (passed_s := cpu.at[-1] - cpu.at[0]) < thresholds.SILENCE_S / 2:
         return None
     return cpu.rise / passed_s
@@ -16,7 +19,8 @@ def cores_used(evidence: Evidence, since: float) -> float | None:
 
 def gpu_percent(evidence: Evidence, since: float) -> float | None:
     """Return the mean load of the busiest GPU of the run from *since* on; None without samples."""
-    loads = [evidence.series(gpu, "utilization_percent").since(since) for gpu in evidence.gpus]
+    begin = since + thresholds.SAMPLE_DELAY_S
+    loads = [evidence.series(gpu, "utilization_percent").since(begin) for gpu in evidence.gpus]
     means = [sum(one.value) / len(one.value) for one in loads if one]
     return max(means, default=None)
 

@@ -1,4 +1,4 @@
-"""Tests for a fall of the loss beyond its own noise: one for a trend, and one for its start.
+"""Tests for a fall of the loss beyond its own noise: for a trend, for its start, for few losses.
 
 **Trend.**  The one-sided test of Mann and Kendall, on the medians of blocks.  A block is so long
 that neighbouring medians hardly depend on each other: some correlation times of the noise, which is
@@ -9,6 +9,12 @@ not count: over many steps, any drift is beyond the noise.
 **Start.**  A loss that fell at once and stays there has no trend.  It fell if its first losses are
 all above each later one, by more than the spread of the second half allows.  A single first loss,
 that of an initialization, does not count.
+
+**Few losses.**  Of 5 to 19 losses no block can be formed, and how the noise depends on its
+neighbours is not known.  So the test for a trend, on the losses themselves, is not enough: the last
+third must also be far below the first, both as a part of it and by the noise from step to step.
+That noise is the mean square of second differences: a smooth curve has small ones, and a fall by
+chance, or after a single high loss, has not.
 """
 
 from __future__ import annotations
@@ -25,15 +31,18 @@ _BLOCK_LOSSES = 3
 """The median of three is that of two, where one is an outlier."""
 _MOST_BLOCKS = 30
 _FIRST_LOSSES = 3
+_NOISES_IN_A_BEND = 6
+"""The variance of a second difference of independent values is 1 + 4 + 1 times theirs."""
 
 
 def describe_fall(losses: Sequence[float]) -> str | None:
     """Return in words the test by which *losses* fell; None where they did not, or are too few."""
     if len(losses) < training_thresholds.LEAST_POINTS:
-        return None
+        return _describe_short_fall(losses)
     blocks = _split_blocks(losses)
     chance = _chance_of_trend(blocks)
-    if chance <= training_thresholds.TREND_CHANCE and _is_worth(blocks):
+    is_certain = chance <= training_thresholds.TREND_CHANCE
+    if is_certain and _fell_by(training_thresholds.LEAST_FALL, blocks):
         return f"Mann-Kendall test on the medians of {len(blocks)} parts: p = {chance:.1g}"
     spreads = _measure_start(losses)
     if spreads >= training_thresholds.START_SPREADS:
@@ -41,11 +50,40 @@ def describe_fall(losses: Sequence[float]) -> str | None:
     return None
 
 
-def _is_worth(levels: Sequence[float]) -> bool:
-    """Return whether the last third of the levels is lower than the first by enough to count."""
+def _describe_short_fall(losses: Sequence[float]) -> str | None:
+    """Return in words the test by which few losses fell; None where they did not."""
+    if len(losses) < training_thresholds.FEWEST_POINTS:
+        return None
+    chance = _chance_of_trend(losses)
+    if chance > training_thresholds.SHORT_TREND_CHANCE:
+        return None
+    noises = _count_noises(losses)
+    if noises < training_thresholds.SHORT_NOISES:
+        return None
+    if not _fell_by(training_thresholds.SHORT_FALL, losses):
+        return None
+    fall = f"a fall by {noises:.2g} times the noise" if noises < math.inf else "a fall in a line"
+    return f"Mann-Kendall test on {len(losses)} losses: p = {chance:.1g}; {fall}"
+
+
+def _fell_by(part: float, levels: Sequence[float]) -> bool:
+    """Return whether the last third of the levels is lower than the first by that part of it."""
+    began, ended = _find_ends(levels)
+    return began - ended >= part * abs(began)
+
+
+def _find_ends(levels: Sequence[float]) -> tuple[float, float]:
+    """Return the medians of the first and of the last third."""
     third = max(1, len(levels) // 3)
-    began, ended = median(levels[:third]), median(levels[-third:])
-    return began - ended >= training_thresholds.LEAST_FALL * abs(began)
+    return median(levels[:third]), median(levels[-third:])
+
+
+def _count_noises(losses: Sequence[float]) -> float:
+    """Return the fall in standard deviations of the noise from step to step."""
+    began, ended = _find_ends(losses)
+    bends = [a - 2 * b + c for a, b, c in zip(losses, losses[1:], losses[2:], strict=False)]
+    noise = math.sqrt(sum(bend * bend for bend in bends) / len(bends) / _NOISES_IN_A_BEND)
+    return (began - ended) / noise if noise else math.inf
 
 
 def _split_blocks(losses: Sequence[float]) -> list[float]:

@@ -2,7 +2,8 @@
 
 The test for a fall allows for noise that depends on its neighbours; the verdict has its result, and
 the first, the last and the lowest loss of the log.  A loss that ended at the chance level of a
-usual number of classes does not count.  A run that exited with 0 and reports no falling losses is
+usual number of classes does not count.  For 5 to 19 losses another test asks for a larger fall, and
+the confidence is lower.  A run that exited with 0 and reports no falling losses is
 unverifiable: it may have trained or not.  The verdict states that, with less confidence, unless a
 run without losses was short and used no GPU.  A run whose loss fell and whose
 steps took far longer than in earlier runs of the same command, on GPUs of the same number and
@@ -64,12 +65,14 @@ def _healthy(progress: Progress, points: Sequence[Point], comparison: Comparison
             "different": comparison.slow_host or "; ".join(comparison.differences) or None,
         }
         claims = (*claims, Claim(slow.text, HISTORY))
+    is_short = len(points) < training_thresholds.LEAST_POINTS
     return Finding(
         FAMILY,
         Weight.SUPPORTS,
         text,
         cause="none",
         claims=claims,
+        most_confidence=float(thresholds.SHORT_SERIES_CONFIDENCE) if is_short else 1.0,
         details={name: value for name, value in details.items() if value is not None},
     )
 
@@ -104,7 +107,7 @@ def _why_not(progress: Progress | None, points: Sequence[Point]) -> str:
         return "its log reports steps, but no loss"
     if progress.by_reward:
         return "it does not optimise its loss"
-    if len(points) < training_thresholds.LEAST_POINTS:
+    if len(points) < training_thresholds.FEWEST_POINTS:
         return f"its log reports too few losses for a test: {len(points)}"
     if describe_fall(_losses_of(points)) is None:
         return "its losses did not fall beyond their noise"
