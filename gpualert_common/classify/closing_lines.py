@@ -36,9 +36,13 @@ _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 _NO_STATEMENT: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
     r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
-    r"|\b(?:potential|e\.g\.|or crashed)\b"
+    r"|\b(?:potential|e\.g\.|or crashed)\b|^(?:tip|note|hint)s?:"
+    r"|\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
+    r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
+    r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
+    r"|\busing (?:the |its )?defaults?\b"
 )
-"""A command that a shell repeats, and words by which a program only guesses."""
+"""A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
 
 _NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.tracebacks.exception_names import find_bare_exception
 
 _MAX_CHARS: Final = 64 << 10
@@ -26,7 +27,7 @@ def read_error_record(line: str) -> str:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return line
-    fields = {key: one.strip() for key, one in record.items() if isinstance(one, str)}
+    fields = {key: _clean(one) for key, one in record.items() if isinstance(one, str)}
     level = next((fields[key] for key in _LEVELS if key in fields), "")
     message = next((fields[key] for key in _MESSAGES if fields.get(key)), "")
     if level.lower() not in _ERRORS or not message:
@@ -34,3 +35,8 @@ def read_error_record(line: str) -> str:
     details = [fields[key].splitlines()[-1] for key in _DETAILS if fields.get(key)]
     raised = (one for one in (*details, message) if find_bare_exception(one) is not None)
     return next(raised, ": ".join((message.splitlines()[-1], *details)))
+
+
+def _clean(text: str) -> str:
+    """Return *text* without escape sequences and half characters, which no pattern can search."""
+    return canonicalize(text.encode(errors="replace")).decode().strip()

@@ -82,6 +82,27 @@ def test_words_explain_what_only_describes_the_end(cause: str, code: int, lines:
     assert judge(f"{START}{lines}\n", code).cause == cause
 
 
+KEY_ERROR = """\
+Traceback (most recent call last):
+  File "t.py", line 3, in <module>
+    best = scores["acc"]
+KeyError: 'acc'"""
+
+GOING_ON = [
+    "last.pt not found, starting from scratch",
+    "config file conf.yaml not found, using defaults",
+    "3 files are empty, skipped",
+    "connection to the tracker timed out, retrying",
+    "5 images are truncated and have been dropped",
+]
+
+
+@pytest.mark.parametrize("line", GOING_ON)
+def test_words_of_a_program_that_goes_on(line: str) -> None:
+    """Words about what a program does without do not explain a later exception."""
+    assert judge(f"{START}{line}\n{KEY_ERROR}\n").cause == "traceback"
+
+
 def test_named_cause_has_precedence_over_words() -> None:
     """Words do not count against an exception that names a cause."""
     log = f"{START}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
@@ -105,6 +126,12 @@ def test_error_records_in_json(cause: str, fields: str) -> None:
     """The error in a JSON record of a logger is read like a line."""
     assert judge(f'{START}{{"level": "error", {fields}}}\n').cause == cause
     assert judge(f'{START}{{"level": "info", "msg": "resume refused"}}\n').cause == "runtime_error"
+
+
+@pytest.mark.parametrize("text", [r"no such option \ud800", r"must be \u0000 set \u001b[31m"])
+def test_any_character_in_json(text: str) -> None:
+    """An escape for half a character, which no encoding can write, does not stop the verdict."""
+    assert judge(f'{START}{{"level": "error", "msg": "{text}"}}\n').cause == "config"
 
 
 def test_errors_of_julia() -> None:
