@@ -41,6 +41,8 @@ _NO_STATEMENT: Final = compile_text(
     r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
     r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
     r"|\busing (?:the |its )?defaults?\b"
+    r"|[,;.:] ?(?:re-?)?(?:download|comput|creat|load|build|generat|fetch|clean|initiali[sz])ing\b"
+    r"|\btraining a new\b"
 )
 """A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
 

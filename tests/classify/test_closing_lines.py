@@ -94,7 +94,27 @@ GOING_ON = [
     "3 files are empty, skipped",
     "connection to the tracker timed out, retrying",
     "5 images are truncated and have been dropped",
+    "/cache/tokens.npy does not exist, computing",
+    "no checkpoint found in runs/a. Training a new model",
+    "step 500",
 ]
+
+
+KILLED = [
+    "removing checkpoint-500 to make room for checkpoint-1000",
+    "replay buffer: evicted 300 episodes, capacity 10000",
+    "training has been running for 2.5 hours",
+    "checkpoint last modified 30 s ago",
+    "plotting loss over time",
+    "restarted workers to release memory",
+    "W&B server is unreachable",
+]
+
+
+@pytest.mark.parametrize("line", KILLED)
+def test_work_is_no_reason_for_a_kill(line: str) -> None:
+    """Words about the work itself do not say who killed the run."""
+    assert judge(f"{START}{line}\n", 137).cause == "killed_unknown"
 
 
 @pytest.mark.parametrize("line", GOING_ON)
