@@ -11,6 +11,7 @@ from gpualert_common.classify.tracebacks.exception_names import find_bare_except
 _MAX_CHARS: Final = 64 << 10
 _LEVELS: Final = ("level", "levelname", "severity", "lvl", "log_level")
 _ERRORS: Final = frozenset({"error", "err", "critical", "fatal", "panic", "alert", "emergency"})
+_ERROR_NUMBER: Final = 50
 _MESSAGES: Final = ("message", "msg", "event", "text")
 _DETAILS: Final = ("exception", "exc_info", "traceback", "stack", "error", "err", "reason")
 
@@ -27,14 +28,23 @@ def read_error_record(line: str) -> str:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return line
+    level = next((record[key] for key in _LEVELS if key in record), None)
+    if not _is_error(level):
+        return line
     fields = {key: _clean(one) for key, one in record.items() if isinstance(one, str)}
-    level = next((fields[key] for key in _LEVELS if key in fields), "")
     message = next((fields[key] for key in _MESSAGES if fields.get(key)), "")
-    if level.lower() not in _ERRORS or not message:
+    if not message:
         return line
     details = [fields[key].splitlines()[-1] for key in _DETAILS if fields.get(key)]
     raised = (one for one in (*details, message) if find_bare_exception(one) is not None)
     return next(raised, ": ".join((message.splitlines()[-1], *details)))
+
+
+def _is_error(level: object) -> bool:
+    """Return whether *level* is one of an error, as a word, or as a number of pino or bunyan."""
+    if isinstance(level, str):
+        return level.strip().lower() in _ERRORS
+    return isinstance(level, int) and level >= _ERROR_NUMBER
 
 
 def _clean(text: str) -> str:

@@ -117,6 +117,14 @@ def test_work_is_no_reason_for_a_kill(line: str) -> None:
     assert judge(f"{START}{line}\n", 137).cause == "killed_unknown"
 
 
+def test_words_do_not_explain_a_mistake_of_the_program() -> None:
+    """A name that is not defined has no cause outside the program."""
+    words = "hub: no model of that name"
+    raised = KEY_ERROR.replace("KeyError: 'acc'", "NameError: name 'acc' is not defined")
+    assert judge(f"{START}{words}\n{KEY_ERROR}\n").cause == "asset"
+    assert judge(f"{START}{words}\n{raised}\n").cause == "traceback"
+
+
 @pytest.mark.parametrize("line", GOING_ON)
 def test_words_of_a_program_that_goes_on(line: str) -> None:
     """Words about what a program does without do not explain a later exception."""
@@ -139,6 +147,7 @@ RECORDS = [
     ("data", f'"event": "failed", "exception": {json.dumps(DECODE_ERROR)}'),
     ("checkpoint", '"msg": "resume refused"'),
 ]
+NUMBERED = '{"level": 50, "time": 1531171074631, "msg": "resume refused", "pid": 657, "v": 1}'
 
 
 @pytest.mark.parametrize(("cause", "fields"), RECORDS)
@@ -146,6 +155,14 @@ def test_error_records_in_json(cause: str, fields: str) -> None:
     """The error in a JSON record of a logger is read like a line."""
     assert judge(f'{START}{{"level": "error", {fields}}}\n').cause == cause
     assert judge(f'{START}{{"level": "info", "msg": "resume refused"}}\n').cause == "runtime_error"
+
+
+def test_error_level_as_a_number() -> None:
+    """Pino and bunyan write 50 for an error, and 30 for information."""
+    raised = NUMBERED.replace("resume refused", "AssertionError: engine serves 55")
+    assert judge(f"{START}{NUMBERED}\n").cause == "checkpoint"
+    assert judge(f"{START}{raised}\n").cause == "assertion"
+    assert judge(f"{START}{raised.replace('50', '30')}\n").cause == "runtime_error"
 
 
 @pytest.mark.parametrize("text", [r"no such option \ud800", r"must be \u0000 set \u001b[31m"])
