@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from gpualert_common.causes import GENERIC_CAUSES
 from gpualert_common.classify.candidates import Candidate, candidate_of_line
 from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.compiled_rules import CompiledRules, PatternMatch, compile_rules
@@ -42,7 +43,7 @@ _NO_STATEMENT: Final = compile_text(
     r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
     r"|\busing (?:the |its )?defaults?\b"
     r"|[,;.:] ?(?:re-?)?(?:download|comput|creat|load|build|generat|fetch|clean|initiali[sz])ing\b"
-    r"|\btraining a new\b"
+    r"|\btraining a new\b|^wandb: |\b[A-Z]\w*Warning: "
 )
 """A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
 
@@ -74,11 +75,23 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
 
 
 def find_in_words(
-    readings: Sequence[LogReading], rules: RuleSet, causes: Container[str]
+    readings: Sequence[LogReading],
+    rules: RuleSet,
+    causes: Container[str],
+    chosen: Candidate | None,
 ) -> Candidate | None:
-    """Return the first of *causes* that a closing line names in its own words."""
+    """Return the first of *causes* that a closing line names in its own words.
+
+    An exception of a program is explained only by words before it: behind it follows the script.
+    """
     program = compile_rules(rules)
     lines = (one for reading in readings for one in _read_closing_lines(reading))
+    if chosen is not None and chosen.cause in GENERIC_CAUSES and chosen.head is not None:
+        lines = (
+            one
+            for one in lines
+            if one.reading.file != chosen.file or one.offset < chosen.place.offset
+        )
     matches = (match for line in lines for match in _match_wordings(program, line))
     return _first_candidate(one for one in matches if one.pattern.cause in causes)
 

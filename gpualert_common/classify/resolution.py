@@ -175,7 +175,7 @@ def _consider_closing_lines(
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
         found = find_last_resort(readings, rules)
     elif seen in EXPLAINED_IN_WORDS and not is_named:
-        found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen])
+        found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen], chosen)
     if found is not None:
         selection.replace_chosen(LAST_RESORT, found)
 
