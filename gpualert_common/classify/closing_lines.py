@@ -47,6 +47,9 @@ _NO_STATEMENT: Final = compile_text(
 )
 """A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
 
+_OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
+"""Causes of exceptions that the words of a program explain, rather than those of another tool."""
+
 _NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
 
 
@@ -86,7 +89,7 @@ def find_in_words(
     """
     program = compile_rules(rules)
     lines = (one for reading in readings for one in _read_closing_lines(reading))
-    if chosen is not None and chosen.cause in GENERIC_CAUSES and chosen.head is not None:
+    if chosen is not None and chosen.head is not None and chosen.cause in _OF_PROGRAM:
         lines = (
             one
             for one in lines

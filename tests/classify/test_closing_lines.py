@@ -125,6 +125,19 @@ def test_words_do_not_explain_a_mistake_of_the_program() -> None:
     assert judge(f"{START}{words}\n{raised}\n").cause == "traceback"
 
 
+BEHIND = [
+    "mail: cannot connect to smtp server: connection refused",
+    "wandb: Network error resolved; upload request timed out",
+    "cp: cannot stat 'out/model.pt': No such file or directory",
+]
+
+
+@pytest.mark.parametrize("line", BEHIND)
+def test_words_behind_an_exception(line: str) -> None:
+    """The script around a program does not explain why the program failed."""
+    assert judge(f"{START}{KEY_ERROR}\n{line}\n").cause == "traceback"
+
+
 @pytest.mark.parametrize("line", GOING_ON)
 def test_words_of_a_program_that_goes_on(line: str) -> None:
     """Words about what a program does without do not explain a later exception."""
