@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from gpualert_common.causes import GENERIC_CAUSES
 from gpualert_common.classify.candidates import Candidate, candidate_of_line
 from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.compiled_rules import CompiledRules, PatternMatch, compile_rules
@@ -36,9 +37,18 @@ _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 _NO_STATEMENT: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
     r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
-    r"|\b(?:potential|e\.g\.|or crashed)\b"
+    r"|\b(?:potential|e\.g\.|or crashed)\b|^(?:tip|note|hint)s?:"
+    r"|\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
+    r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
+    r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
+    r"|\busing (?:the |its )?defaults?\b"
+    r"|[,;.:] ?(?:re-?)?(?:download|comput|creat|load|build|generat|fetch|clean|initiali[sz])ing\b"
+    r"|\btraining a new\b|^wandb: |\b[A-Z]\w*Warning: "
 )
-"""A command that a shell repeats, and words by which a program only guesses."""
+"""A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
+
+_OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
+"""Causes of exceptions that the words of a program explain, rather than those of another tool."""
 
 _NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
 
@@ -68,11 +78,23 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
 
 
 def find_in_words(
-    readings: Sequence[LogReading], rules: RuleSet, causes: Container[str]
+    readings: Sequence[LogReading],
+    rules: RuleSet,
+    causes: Container[str],
+    chosen: Candidate | None,
 ) -> Candidate | None:
-    """Return the first of *causes* that a closing line names in its own words."""
+    """Return the first of *causes* that a closing line names in its own words.
+
+    An exception of a program is explained only by words before it: behind it follows the script.
+    """
     program = compile_rules(rules)
     lines = (one for reading in readings for one in _read_closing_lines(reading))
+    if chosen is not None and chosen.head is not None and chosen.cause in _OF_PROGRAM:
+        lines = (
+            one
+            for one in lines
+            if one.reading.file != chosen.file or one.offset < chosen.place.offset
+        )
     matches = (match for line in lines for match in _match_wordings(program, line))
     return _first_candidate(one for one in matches if one.pattern.cause in causes)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.tracebacks.exception_names import find_bare_exception
 
 _MAX_CHARS: Final = 64 << 10
 _LEVELS: Final = ("level", "levelname", "severity", "lvl", "log_level")
 _ERRORS: Final = frozenset({"error", "err", "critical", "fatal", "panic", "alert", "emergency"})
+_ERROR_NUMBER: Final = 50
 _MESSAGES: Final = ("message", "msg", "event", "text")
 _DETAILS: Final = ("exception", "exc_info", "traceback", "stack", "error", "err", "reason")
 
@@ -26,11 +28,25 @@ def read_error_record(line: str) -> str:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return line
-    fields = {key: one.strip() for key, one in record.items() if isinstance(one, str)}
-    level = next((fields[key] for key in _LEVELS if key in fields), "")
+    level = next((record[key] for key in _LEVELS if key in record), None)
+    if not _is_error(level):
+        return line
+    fields = {key: _clean(one) for key, one in record.items() if isinstance(one, str)}
     message = next((fields[key] for key in _MESSAGES if fields.get(key)), "")
-    if level.lower() not in _ERRORS or not message:
+    if not message:
         return line
     details = [fields[key].splitlines()[-1] for key in _DETAILS if fields.get(key)]
     raised = (one for one in (*details, message) if find_bare_exception(one) is not None)
     return next(raised, ": ".join((message.splitlines()[-1], *details)))
+
+
+def _is_error(level: object) -> bool:
+    """Return whether *level* is one of an error, as a word, or as a number of pino or bunyan."""
+    if isinstance(level, str):
+        return level.strip().lower() in _ERRORS
+    return isinstance(level, int) and level >= _ERROR_NUMBER
+
+
+def _clean(text: str) -> str:
+    """Return *text* without escape sequences and half characters, which no pattern can search."""
+    return canonicalize(text.encode(errors="replace")).decode().strip()

@@ -149,4 +149,4 @@ PREFERENCES: tuple[Preference, ...] = (
 LAST_RESORT = Preference(
     "closing lines", "it says less than the closing lines of the log", lambda best, *_: best
 )
-"""Choice of a run of which neither status nor candidates say more than that it failed."""
+"""Choice of a run of which status and candidates say only that it failed, or how it ended."""

@@ -53,6 +53,9 @@ _SCHEDULED = {
     "cancelled": Disposition.CANCELLED,
 }
 
+_MISTAKES = frozenset({"NameError", "SyntaxError", "IndentationError", "TabError"})
+"""Exceptions of mistakes in a program that nothing outside it explains."""
+
 
 class Resolution(Struct, frozen=True):
     """The cause, and the evidence for it.
@@ -167,14 +170,20 @@ def _consider_closing_lines(
         return
     says_nothing = chosen is None or chosen.tier is Tier.CASCADE
     seen = status.cause if chosen is None else chosen.cause
-    is_named = chosen is not None and seen in GENERIC_CAUSES and chosen.basis > Basis.TYPE
+    is_named = chosen is not None and seen in GENERIC_CAUSES and _says_more_than_type(chosen)
     found = None
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
         found = find_last_resort(readings, rules)
     elif seen in EXPLAINED_IN_WORDS and not is_named:
-        found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen])
+        found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen], chosen)
     if found is not None:
         selection.replace_chosen(LAST_RESORT, found)
+
+
+def _says_more_than_type(chosen: Candidate) -> bool:
+    """Return whether more than the type of an exception is known, or the type is enough."""
+    name = None if chosen.head is None else chosen.head.name
+    return chosen.basis > Basis.TYPE or name in _MISTAKES
 
 
 # -- the cause from the log ------------------------------------------------------------------

@@ -82,6 +82,68 @@ def test_words_explain_what_only_describes_the_end(cause: str, code: int, lines:
     assert judge(f"{START}{lines}\n", code).cause == cause
 
 
+KEY_ERROR = """\
+Traceback (most recent call last):
+  File "t.py", line 3, in <module>
+    best = scores["acc"]
+KeyError: 'acc'"""
+
+GOING_ON = [
+    "last.pt not found, starting from scratch",
+    "config file conf.yaml not found, using defaults",
+    "3 files are empty, skipped",
+    "connection to the tracker timed out, retrying",
+    "5 images are truncated and have been dropped",
+    "/cache/tokens.npy does not exist, computing",
+    "no checkpoint found in runs/a. Training a new model",
+    "step 500",
+]
+
+
+KILLED = [
+    "removing checkpoint-500 to make room for checkpoint-1000",
+    "replay buffer: evicted 300 episodes, capacity 10000",
+    "training has been running for 2.5 hours",
+    "checkpoint last modified 30 s ago",
+    "plotting loss over time",
+    "restarted workers to release memory",
+    "W&B server is unreachable",
+]
+
+
+@pytest.mark.parametrize("line", KILLED)
+def test_work_is_no_reason_for_a_kill(line: str) -> None:
+    """Words about the work itself do not say who killed the run."""
+    assert judge(f"{START}{line}\n", 137).cause == "killed_unknown"
+
+
+def test_words_do_not_explain_a_mistake_of_the_program() -> None:
+    """A name that is not defined has no cause outside the program."""
+    words = "hub: no model of that name"
+    raised = KEY_ERROR.replace("KeyError: 'acc'", "NameError: name 'acc' is not defined")
+    assert judge(f"{START}{words}\n{KEY_ERROR}\n").cause == "asset"
+    assert judge(f"{START}{words}\n{raised}\n").cause == "traceback"
+
+
+BEHIND = [
+    "mail: cannot connect to smtp server: connection refused",
+    "wandb: Network error resolved; upload request timed out",
+    "cp: cannot stat 'out/model.pt': No such file or directory",
+]
+
+
+@pytest.mark.parametrize("line", BEHIND)
+def test_words_behind_an_exception(line: str) -> None:
+    """The script around a program does not explain why the program failed."""
+    assert judge(f"{START}{KEY_ERROR}\n{line}\n").cause == "traceback"
+
+
+@pytest.mark.parametrize("line", GOING_ON)
+def test_words_of_a_program_that_goes_on(line: str) -> None:
+    """Words about what a program does without do not explain a later exception."""
+    assert judge(f"{START}{line}\n{KEY_ERROR}\n").cause == "traceback"
+
+
 def test_named_cause_has_precedence_over_words() -> None:
     """Words do not count against an exception that names a cause."""
     log = f"{START}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
@@ -98,6 +160,7 @@ RECORDS = [
     ("data", f'"event": "failed", "exception": {json.dumps(DECODE_ERROR)}'),
     ("checkpoint", '"msg": "resume refused"'),
 ]
+NUMBERED = '{"level": 50, "time": 1531171074631, "msg": "resume refused", "pid": 657, "v": 1}'
 
 
 @pytest.mark.parametrize(("cause", "fields"), RECORDS)
@@ -105,6 +168,20 @@ def test_error_records_in_json(cause: str, fields: str) -> None:
     """The error in a JSON record of a logger is read like a line."""
     assert judge(f'{START}{{"level": "error", {fields}}}\n').cause == cause
     assert judge(f'{START}{{"level": "info", "msg": "resume refused"}}\n').cause == "runtime_error"
+
+
+def test_error_level_as_a_number() -> None:
+    """Pino and bunyan write 50 for an error, and 30 for information."""
+    raised = NUMBERED.replace("resume refused", "AssertionError: engine serves 55")
+    assert judge(f"{START}{NUMBERED}\n").cause == "checkpoint"
+    assert judge(f"{START}{raised}\n").cause == "assertion"
+    assert judge(f"{START}{raised.replace('50', '30')}\n").cause == "runtime_error"
+
+
+@pytest.mark.parametrize("text", [r"no such option \ud800", r"must be \u0000 set \u001b[31m"])
+def test_any_character_in_json(text: str) -> None:
+    """An escape for half a character, which no encoding can write, does not stop the verdict."""
+    assert judge(f'{START}{{"level": "error", "msg": "{text}"}}\n').cause == "config"
 
 
 def test_errors_of_julia() -> None:

@@ -142,6 +142,14 @@ def test_message_over_several_lines() -> None:
     assert found.text == "RuntimeError: Error(s) in loading size mismatch for w"
 
 
+def test_tools_of_a_script_end_a_message() -> None:
+    """A tool that misses the result of a program is no part of its exception."""
+    (found,) = read(
+        "RuntimeError: no grad\ncp: cannot stat 'a/model.pt': No such file or directory\n"
+    )
+    assert found.text == "RuntimeError: no grad"
+
+
 def test_wrapped_exception() -> None:
     """An exception that a wrapper names in its message follows it in the chain."""
     (found,) = read(

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gpualert_common.classify.line_prefixes import PrefixedLine
 from gpualert_common.classify.tracebacks.exception_names import NamedException
 from gpualert_common.classify.tracebacks.traceback import Traceback
 from gpualert_common.classify.tracebacks.unfinished import MAX_MESSAGE_CHARS
+from gpualert_common.regex import compile_text
 from gpualert_common.whole_words import cut_words
 
 _MAX_LINES = 10
 """Lines after the first that are read as part of the message."""
 _INNER_LINES = 3
 """Lines of the message of a wrapper within which it names the exception that it wraps."""
+
+_MISSED_RESULT: Final = compile_text(
+    r"^(?:cp|mv|rm|ln|ls|cat|tail|head|chmod|tar|rsync|scp): .*No such file or directory$"
+)
+"""A line of a tool that a script runs behind a program, whose result is not there."""
 
 
 class ExceptionMessage:
@@ -50,6 +58,8 @@ class ExceptionMessage:
         """Take the next line, or leave out a benign one.  False when the message has ended."""
         text = line.text.strip()
         if line.is_stamped and not self._is_stamped:
+            return False
+        if _MISSED_RESULT.search(text) and not self._lines[-1].endswith(":"):
             return False
         if self._lines_read >= _MAX_LINES:
             return False
