@@ -98,7 +98,7 @@ def test_command_is_not_output(lab: Lab, write_log: Any) -> None:
     write_log(*bash_log(f'grep -q "{OOM}" train.log'))
     verdict = notify(lab, bash_failed())
     assert (verdict["cause"], verdict["exit_code"]) == ("runtime_error", 1)
-    assert verdict["confidence"] <= 0.3
+    assert verdict["confidence"] <= 0.5
     assert (source(verdict, "log")["available"], source(verdict, "log")["bytes_read"]) == (True, 0)
 
 

@@ -178,7 +178,7 @@ def test_error_level_as_a_number() -> None:
     assert judge(f"{START}{raised.replace('50', '30')}\n").cause == "runtime_error"
 
 
-@pytest.mark.parametrize("text", [r"no such option \ud800", r"must be \u0000 set \u001b[31m"])
+@pytest.mark.parametrize("text", [r"no such option \ud800", r"no such option \u0000 \u001b[31m"])
 def test_any_character_in_json(text: str) -> None:
     """An escape for half a character, which no encoding can write, does not stop the verdict."""
     assert judge(f'{START}{{"level": "error", "msg": "{text}"}}\n').cause == "config"
