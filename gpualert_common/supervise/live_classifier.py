@@ -63,7 +63,8 @@ _READING_SHARE = 0.5
 _EXIT_S = 5.0
 """Enough for a machine that has a tenth of a core for us."""
 _BUSY_S = 0.02
-"""What a log of 10 MB/s grows by in this time takes 5 ms to read, and a verdict waits for it."""
+"""Between two reads of a growing log.  A job that logs 10 MB/s writes 0.2 MB in this time; reading
+them takes 5 ms, for which a verdict waits."""
 _IDLE_S = 0.25
 _UPDATE_S = 1.0
 PREPARE_AFTER_S = 1.0

@@ -13,7 +13,7 @@ RULES = load_rules()
 START = "INFO reading options\nstep 1 loss 2.31\nstep 2 loss 2.30\n"
 
 
-def judge(log: str, code: int = 1) -> Resolution:
+def resolve_log(log: str, code: int = 1) -> Resolution:
     """Return the resolution of a run with the output *log* and the exit status *code*."""
     scanner = Scanner(RULES, "output.log")
     scanner.feed(log.encode(), 0)
@@ -40,7 +40,7 @@ LAST_WORDS = [
 @pytest.mark.parametrize(("cause", "line"), LAST_WORDS)
 def test_last_words_name_the_cause(cause: str, line: str) -> None:
     """A sentence of the program itself names the cause, with less confidence than a message."""
-    found = judge(f"{START}{line}\n")
+    found = resolve_log(f"{START}{line}\n")
     assert (found.cause, found.explanation.evidence) == (cause, EvidenceKind.LINE)
     assert found.confidence == 0.7
 
@@ -56,7 +56,7 @@ NO_STATEMENTS = [
 @pytest.mark.parametrize("line", NO_STATEMENTS)
 def test_guesses_commands_and_notes_name_no_cause(line: str) -> None:
     """Information, a repeated command and a guess do not say why the run failed."""
-    found = judge(f"{START}{line}\n")
+    found = resolve_log(f"{START}{line}\n")
     assert (found.cause, found.explanation.evidence) == ("runtime_error", EvidenceKind.STATUS)
 
 
@@ -66,6 +66,11 @@ Traceback (most recent call last):
     path = found[-1]
 IndexError: list index out of range"""
 
+DIVISION = INDEX_ERROR.replace(
+    "IndexError: list index out of range", "ZeroDivisionError: division by zero"
+)
+LOST_PEER = "RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [10.0.0.4]:31"
+
 EXPLAINED = [
     ("oom_killer", 137, "memguard: worker 3 went over its memory limit and was killed"),
     ("preempted", 143, "agent: making room for urgent-7"),
@@ -73,13 +78,17 @@ EXPLAINED = [
     ("node_failure", 137, "agent: lost contact with node cn-4"),
     ("gpu_hardware", 1, "RuntimeError: CUDA error: unknown error\nbmc: board 6 is gone"),
     ("asset", 1, f"hub: no model of that name\n{INDEX_ERROR}"),
+    ("idle_hang", 124, "watch: no progress for 45 minutes, main thread waits for a lock"),
+    ("cancelled", 137, "agent: stopped by the operator from the dashboard"),
+    ("node_failure", 1, f"{LOST_PEER}\nagent: lost contact with node cn-4"),
+    ("data", 1, f"prep: 0 sentence pairs in 3 files\n{DIVISION}"),
 ]
 
 
 @pytest.mark.parametrize(("cause", "code", "lines"), EXPLAINED)
 def test_words_explain_what_only_describes_the_end(cause: str, code: int, lines: str) -> None:
     """A kill, a stop, a lost device and a plain exception have the cause that a tool names."""
-    assert judge(f"{START}{lines}\n", code).cause == cause
+    assert resolve_log(f"{START}{lines}\n", code).cause == cause
 
 
 KEY_ERROR = """\
@@ -114,15 +123,15 @@ KILLED = [
 @pytest.mark.parametrize("line", KILLED)
 def test_work_is_no_reason_for_a_kill(line: str) -> None:
     """Words about the work itself do not say who killed the run."""
-    assert judge(f"{START}{line}\n", 137).cause == "killed_unknown"
+    assert resolve_log(f"{START}{line}\n", 137).cause == "killed_unknown"
 
 
 def test_words_do_not_explain_a_mistake_of_the_program() -> None:
     """A name that is not defined has no cause outside the program."""
     words = "hub: no model of that name"
     raised = KEY_ERROR.replace("KeyError: 'acc'", "NameError: name 'acc' is not defined")
-    assert judge(f"{START}{words}\n{KEY_ERROR}\n").cause == "asset"
-    assert judge(f"{START}{words}\n{raised}\n").cause == "traceback"
+    assert resolve_log(f"{START}{words}\n{KEY_ERROR}\n").cause == "asset"
+    assert resolve_log(f"{START}{words}\n{raised}\n").cause == "traceback"
 
 
 BEHIND = [
@@ -135,19 +144,19 @@ BEHIND = [
 @pytest.mark.parametrize("line", BEHIND)
 def test_words_behind_an_exception(line: str) -> None:
     """The script around a program does not explain why the program failed."""
-    assert judge(f"{START}{KEY_ERROR}\n{line}\n").cause == "traceback"
+    assert resolve_log(f"{START}{KEY_ERROR}\n{line}\n").cause == "traceback"
 
 
 @pytest.mark.parametrize("line", GOING_ON)
 def test_words_of_a_program_that_goes_on(line: str) -> None:
     """Words about what a program does without do not explain a later exception."""
-    assert judge(f"{START}{line}\n{KEY_ERROR}\n").cause == "traceback"
+    assert resolve_log(f"{START}{line}\n{KEY_ERROR}\n").cause == "traceback"
 
 
 def test_named_cause_has_precedence_over_words() -> None:
     """Words do not count against an exception that names a cause."""
     log = f"{START}torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
-    assert judge(f"{log}fatal: option lr is unknown\n").cause == "cuda_oom"
+    assert resolve_log(f"{log}fatal: option lr is unknown\n").cause == "cuda_oom"
 
 
 DECODE_ERROR = """\
@@ -166,24 +175,30 @@ NUMBERED = '{"level": 50, "time": 1531171074631, "msg": "resume refused", "pid":
 @pytest.mark.parametrize(("cause", "fields"), RECORDS)
 def test_error_records_in_json(cause: str, fields: str) -> None:
     """The error in a JSON record of a logger is read like a line."""
-    assert judge(f'{START}{{"level": "error", {fields}}}\n').cause == cause
-    assert judge(f'{START}{{"level": "info", "msg": "resume refused"}}\n').cause == "runtime_error"
+    assert resolve_log(f'{START}{{"level": "error", {fields}}}\n').cause == cause
+    assert (
+        resolve_log(f'{START}{{"level": "info", "msg": "resume refused"}}\n').cause
+        == "runtime_error"
+    )
 
 
 def test_error_level_as_a_number() -> None:
     """Pino and bunyan write 50 for an error, and 30 for information."""
     raised = NUMBERED.replace("resume refused", "AssertionError: engine serves 55")
-    assert judge(f"{START}{NUMBERED}\n").cause == "checkpoint"
-    assert judge(f"{START}{raised}\n").cause == "assertion"
-    assert judge(f"{START}{raised.replace('50', '30')}\n").cause == "runtime_error"
+    assert resolve_log(f"{START}{NUMBERED}\n").cause == "checkpoint"
+    assert resolve_log(f"{START}{raised}\n").cause == "assertion"
+    assert resolve_log(f"{START}{raised.replace('50', '30')}\n").cause == "runtime_error"
 
 
 @pytest.mark.parametrize("text", [r"no such option \ud800", r"no such option \u0000 \u001b[31m"])
 def test_any_character_in_json(text: str) -> None:
     """An escape for half a character, which no encoding can write, does not stop the verdict."""
-    assert judge(f'{START}{{"level": "error", "msg": "{text}"}}\n').cause == "config"
+    assert resolve_log(f'{START}{{"level": "error", "msg": "{text}"}}\n').cause == "config"
 
 
 def test_errors_of_julia() -> None:
     """Julia writes ERROR: LoadError: before the type of an exception."""
-    assert judge(f"{START}ERROR: LoadError: AssertionError: issorted(knots)\n").cause == "assertion"
+    assert (
+        resolve_log(f"{START}ERROR: LoadError: AssertionError: issorted(knots)\n").cause
+        == "assertion"
+    )

@@ -419,12 +419,12 @@ def test_good_script(tmp_path: Path, name: str) -> None:
 
 
 SERVED = """Traceback (most recent call last):
-  File "/work/serve.py", line 36, in update
+  File "/home/user/serve.py", line 36, in update
     weight.copy_(new)
 RuntimeError: The size of tensor a (128) must match the size of tensor b (123) at dimension 0
 INFO:     127.0.0.1:50492 - "POST /update HTTP/1.1" {status}
 Traceback (most recent call last):
-  File "/work/train.py", line 80, in <module>
+  File "/home/user/train.py", line 80, in <module>
     push(policy)
   File "/opt/venv/lib/python3.11/site-packages/requests/models.py", line 1167, in raise_for_status
     raise HTTPError(http_error_msg, response=self)

@@ -108,7 +108,7 @@ def write_block(name: str, text: str) -> None:
 
 
 def main() -> int:
-    """Print the tables, and write them to the page; return 1 where a run was judged badly."""
+    """Print the tables, and write them to the page; return 1 where a verdict was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--variants", type=int, default=200, help="of each family, simulated")
     parser.add_argument("--real", type=int, default=2, help="variants of each scenario, real")

@@ -54,23 +54,23 @@ def find_families(name: str) -> set[str]:
     return families | {"G1"}
 
 
-def judge_with_others(index: int, variants: int) -> Outcomes:
+def compare_with_others(index: int, variants: int) -> Outcomes:
     """Return the outcomes of a case with each threshold halved, kept and doubled."""
     case, found = CASES[index], Outcomes()
     used = [name for name in list_calibrated() if case.of in find_families(name)]
     for number in range(variants):
         with tempfile.TemporaryDirectory() as home:
-            for name, factor, outcome in _judge_each(case, number, Path(home), used):
+            for name, factor, outcome in _compare_each(case, number, Path(home), used):
                 found[name, factor, outcome] += 1
     return found
 
 
-def _judge_each(
+def _compare_each(
     case: Case, number: int, home: Path, used: list[str]
 ) -> Iterator[tuple[str, float, Outcome]]:
     scene = case.variant(number)
     record = scene.record_after_earlier(home)
-    kept = case.judge(scene, encode(recover.classify_logs(record, record.ending)))
+    kept = case.compare(scene, encode(recover.classify_logs(record, record.ending)))
     for name in used:
         module = list_calibrated()[name]
         value = vars(module)[name]
@@ -81,7 +81,7 @@ def _judge_each(
                     module, name, Threshold(value * factor, value.unit, value.reason, CALIBRATED)
                 )
                 verdict = encode(recover.classify_logs(record, record.ending))
-                outcome = case.judge(scene, verdict)
+                outcome = case.compare(scene, verdict)
                 setattr(module, name, value)
             yield name, factor, outcome
 
@@ -108,7 +108,7 @@ def main() -> None:
     assert MODULES
     cases = [at for at, case in enumerate(CASES) if not case.is_frozen]
     with ProcessPoolExecutor() as workers:
-        each = workers.map(partial(judge_with_others, variants=options.variants), cases)
+        each = workers.map(partial(compare_with_others, variants=options.variants), cases)
         found = sum(each, Outcomes())
     text = f"Variants of each open scenario: {options.variants}.\n\n{format_table(found)}"
     print(text)

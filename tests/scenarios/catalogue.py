@@ -64,7 +64,7 @@ class Case:
         """Return the expected family of one of its variants."""
         return self.family if scene.cause == self.cause else family_of(scene.cause)
 
-    def judge(self, scene: Scene, verdict: Mapping[str, Any]) -> Outcome:
+    def compare(self, scene: Scene, verdict: Mapping[str, Any]) -> Outcome:
         """Compare cause, family, and the health of a good run with those of one of its variants."""
         cause, family = verdict["cause"], verdict["family"]
         if (cause, family) != (scene.cause, self.family_of(scene)):

@@ -44,7 +44,7 @@ class Tally:
         elif true == told and family != found:
             true, told = f"{true}, {family}", f"{told}, {found}"
         self.causes[true, told] += 1
-        self.outcomes[case.judge(scene, verdict)] += 1
+        self.outcomes[case.compare(scene, verdict)] += 1
         self.crossed += is_crossed(side_of(scene.cause), verdict["attribution"])
 
 

@@ -19,7 +19,7 @@ def read_rows() -> dict[str, list[str]]:
 
 def test_calibrated_thresholds_decide() -> None:
     """Each threshold that is called calibrated is in the table with its value, and the open
-    scenarios are judged differently at half or at twice of it."""
+    scenarios have another verdict at half or at twice of it."""
     rows = read_rows()
     assert set(rows) == set(list_calibrated())
     values = list_thresholds()

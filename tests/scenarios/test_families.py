@@ -28,7 +28,7 @@ def test_scenario(case: Case, tmp_path: Path) -> None:
     for number in range(VARIANTS):
         scene = case.variant(number)
         verdict = scene.verdict(tmp_path)
-        if case.judge(scene, verdict) is Outcome.WRONG:
+        if case.compare(scene, verdict) is Outcome.WRONG:
             wrong.append({"number": number, "true": scene.cause, **verdict})
     assert not wrong, (len(wrong), wrong[0])
 

@@ -46,4 +46,4 @@ def test_real_child(name: str, lab: Lab) -> None:
     (case,) = [case for case in CASES if case.name == name]
     scene = replace(case.variant(0), seconds=0.0, silent_s=0.0, events=())
     awaited = ("environment", "checkpoints", *(("gpu:0",) if scene.cards else ()))
-    assert case.judge(scene, play(scene, lab, awaited)) is Outcome.RIGHT
+    assert case.compare(scene, play(scene, lab, awaited)) is Outcome.RIGHT

@@ -137,6 +137,7 @@ def _check(options: argparse.Namespace) -> int:
     if options.json:
         printing.print_json({"schema": 1, "problems": [str(problem) for problem in problems]})
     else:
-        summary = f"{len(problems)} problems" if problems else "rules are in order"
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        summary = count if problems else "rules are in order"
         printing.print_lines(*map(str, problems), summary)
     return 1 if problems else 0
