@@ -13,8 +13,8 @@ from gpualert_common.classify.answered_errors import is_behind_answer
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
-from gpualert_common.classify.handled_failures import is_overcome
-from gpualert_common.classify.hidden_failures import ends_in_failure
+from gpualert_common.classify.handled.handled_failures import is_overcome
+from gpualert_common.classify.handled.hidden_failures import ends_in_failure
 from gpualert_common.classify.log_position import is_training_done
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.script_programs import is_earlier_program

@@ -8,11 +8,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
+from gpualert_common.classify.handled.work_words import STEP
 from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.progress_marks import PROGRESS_MARK
 from gpualert_common.classify.tracebacks.lines import is_progress_bar
-from gpualert_common.classify.work_words import STEP
 from gpualert_common.regex import compile_bytes
 
 PROGRESS_STEPS: Final = 3

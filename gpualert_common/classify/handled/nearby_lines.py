@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gpualert_common.classify.candidates import Candidate
+from gpualert_common.classify.handled.work_words import NOT_OWN, STEP, TROUBLE
 from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.log_reading import LogReading
-from gpualert_common.classify.work_words import NOT_OWN, STEP, TROUBLE
 
 
 def lines_around(one: Candidate, reading: LogReading) -> tuple[list[bytes], list[bytes]]:

@@ -9,7 +9,7 @@ from typing import Final
 from gpualert_common.causes import LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.chain_root import Basis
-from gpualert_common.classify.handled_failures import (
+from gpualert_common.classify.handled.handled_failures import (
     has_ended_training,
     has_reached_end,
     is_after_result,
@@ -17,9 +17,9 @@ from gpualert_common.classify.handled_failures import (
     is_started_again,
     is_work_done,
 )
+from gpualert_common.classify.handled.nearby_lines import lines_around
 from gpualert_common.classify.log_position import has_trained, is_last_word
 from gpualert_common.classify.log_reading import LogReading
-from gpualert_common.classify.nearby_lines import lines_around
 from gpualert_common.classify.tracebacks.traceback import Context
 from gpualert_common.regex import compile_bytes, compile_text
 

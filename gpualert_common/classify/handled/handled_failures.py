@@ -10,16 +10,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gpualert_common.classify.candidates import Candidate
-from gpualert_common.classify.item_summaries import is_mostly_successful
-from gpualert_common.classify.log_position import (
-    has_trained,
-    is_followed_by_steps,
-    is_info_record,
+from gpualert_common.classify.handled.item_summaries import is_mostly_successful
+from gpualert_common.classify.handled.nearby_lines import (
+    ends_with,
+    good_lines,
+    lines_around,
+    own_lines,
 )
-from gpualert_common.classify.log_reading import LogReading
-from gpualert_common.classify.nearby_lines import ends_with, good_lines, lines_around, own_lines
-from gpualert_common.classify.tracebacks.traceback import Context, Traceback
-from gpualert_common.classify.work_words import (
+from gpualert_common.classify.handled.work_words import (
     ALTERNATIVE,
     END,
     ENTRY_PLACE,
@@ -37,6 +35,13 @@ from gpualert_common.classify.work_words import (
     TRAINING_PLACE,
     WARNING,
 )
+from gpualert_common.classify.log_position import (
+    has_trained,
+    is_followed_by_steps,
+    is_info_record,
+)
+from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.tracebacks.traceback import Context, Traceback
 
 _NEIGHBOUR_LINES = 2
 """Lines next to a failure that may say how the program handles it."""
