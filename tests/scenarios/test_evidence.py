@@ -50,6 +50,14 @@ def test_lost_in_a_short_run(tmp_path: Path) -> None:
     assert "whether that GPU was one of the run's" in verdict["cannot_decide"]
 
 
+def test_kernel_log_without_the_error(tmp_path: Path) -> None:
+    """Where a kernel log without an Xid is all there is, nobody is blamed for the error."""
+    (case,) = [case for case in CASES if case.name == "lost_in_a_short_run"]
+    verdict = replace(case.variant(0), missing=["nvml"]).verdict(tmp_path)
+    assert (verdict["cause"], verdict["attribution"]) == ("cuda_runtime", "unknown")
+    assert verdict["confidence"] == 0.8
+
+
 def test_fault_that_it_survived(tmp_path: Path) -> None:
     """A fault before many good steps is reported beside the cause."""
     verdict = _verdict("went_on_after_a_fault", tmp_path)

@@ -9,7 +9,8 @@ run used the GPU is a latent fault: a warning, never the cause.  Where no sample
 counter decides nothing, and excludes nothing.  An Xid that NVIDIA's catalogue attributes to the
 application is not a hardware fault, and an Xid that follows another one proves nothing by itself.
 If neither NVML nor the kernel log was available, a CUDA error stays a CUDA error, and its
-attribution is unknown.
+attribution is unknown.  A kernel log without any Xid shows nothing either, where the driver writes
+an Xid for each such error.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ _OF_A_GPU = frozenset(("cuda_runtime", "collective"))
 """The errors among them that only a GPU or its links to other GPUs can cause."""
 _AT_ONCE = frozenset(("runtime_error", "traceback", "assertion"))
 """Errors of the next call to a failed GPU; later ones have other reasons."""
+_HAS_AN_XID = (
+    *("illegal memory access", "unspecified launch failure", "misaligned address"),
+    *("illegal instruction", "invalid program counter", "hardware stack error"),
+)
+"""Errors of kernels for which the driver always writes an Xid, such as 13 or 31."""
 _FAULTS = {XidOwner.HARDWARE, XidOwner.DRIVER, XidOwner.CONTAINED}
 _RISING = {
     "ecc_uncorrected_total": "uncorrectable memory errors",
@@ -98,7 +104,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             FAMILY,
             Weight.DOUBTS,
-            "neither NVML nor the kernel's log was available",
+            _no_source(evidence),
             cause=evidence.resolution.cause,
             confidence=0.8,
             cannot_decide=(
@@ -196,14 +202,20 @@ def _explains_for_s(cause: str) -> float:
     return thresholds.FAULT_AT_ONCE_S if cause in _AT_ONCE else thresholds.FAULT_BEFORE_END_S
 
 
+def _no_source(evidence: Evidence) -> str:
+    """Return why no source shows the hardware of a run that :func:`_is_blind` is true of."""
+    if evidence.is_available("kernel_log"):
+        return "NVML was not available, and the kernel's log has no Xid for this error of a kernel"
+    return "neither NVML nor the kernel's log was available"
+
+
 def _is_blind(evidence: Evidence) -> bool:
     """Return whether a GPU may have failed without a source to show it."""
-    if (
-        not evidence.telemetry.sources
-        or evidence.is_available("nvml")
-        or evidence.is_available("kernel_log")
-    ):
+    if not evidence.telemetry.sources or evidence.is_available("nvml"):
         return False
+    if evidence.is_available("kernel_log"):
+        error = str(evidence.resolution.details.get("cuda_error", ""))
+        return not evidence.events("xid") and any(one in error for one in _HAS_AN_XID)
     given = evidence.environment
     has_gpus = any(given.get(name) for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"))
     cause = evidence.resolution.cause
