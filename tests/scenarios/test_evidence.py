@@ -53,7 +53,7 @@ def test_lost_in_a_short_run(tmp_path: Path) -> None:
 def test_kernel_log_without_the_error(tmp_path: Path) -> None:
     """Where a kernel log without an Xid is all there is, nobody is blamed for the error."""
     (case,) = [case for case in CASES if case.name == "lost_in_a_short_run"]
-    verdict = replace(case.variant(0), missing=["nvml"]).verdict(tmp_path)
+    verdict = replace(case.make(Random(0)), missing=["nvml"]).verdict(tmp_path)
     assert (verdict["cause"], verdict["attribution"]) == ("cuda_runtime", "unknown")
     assert verdict["confidence"] == 0.8
 
