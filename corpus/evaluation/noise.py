@@ -8,15 +8,17 @@ from random import Random
 
 from gpualert_common.classify.exit_status import signal_name
 
+BAR_STEPS = 5000
+"""The last step of :func:`draw_bar`."""
 _BAR_CELLS = 20
 _OTHER_RANKS = range(1, 8)
 _DAY = "2026-03-11"
 
 
-def draw_bar(random: Random, step: int, steps: int = 5000) -> str:
+def draw_bar(random: Random, step: int, steps: int = BAR_STEPS) -> str:
     """Return one state of tqdm's bar, without the carriage return in front of it."""
     full = step * _BAR_CELLS // steps
-    cells = "█" * full + "▌" + " " * (_BAR_CELLS - full - 1)
+    cells = ("█" * full + "▌" + " " * _BAR_CELLS)[:_BAR_CELLS]
     gone, left = step // 6, (steps - step) // 6
     loss = 2.1 - 1.4 * step / steps + random.uniform(-0.05, 0.05)
     return (
@@ -164,7 +166,7 @@ def _closing(random: Random) -> Iterator[str]:
 
 def _summary(random: Random, exit_code: int) -> Iterator[str]:
     pid = random.randrange(3000, 400000)
-    code = 128 - exit_code if exit_code > 128 else exit_code  # a shell's 137 is torchrun's -9
+    code = 128 - exit_code if 128 < exit_code < 255 else exit_code  # a shell's 137: -9 of torchrun
     trace = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
     if code < 0:
         trace = f"Signal {-code} ({signal_name(-code)}) received by PID {pid}"

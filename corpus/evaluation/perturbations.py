@@ -23,6 +23,7 @@ Change = Callable[[str, CorpusEntry, Random], str]
 _FAILURE = re.compile(
     r"(?i)traceback|error|exception|fail|abort|fault|fatal|kill|signal|cancel|preempt|panic"
     r"|denied|terminat|out of memory|oom|nan|inf\b|warn|not found|no such|unable|cannot|invalid"
+    r"|could(?: not|n't)|not enough|detected an attempt"
     r"|timed? ?out|timeout|limit|lost|refused|unreachable|interrupt|stop|exit|xid|xla|slurm"
 )
 """Words of a line that a label may depend on: the start of a log is never cut off after one."""
@@ -111,16 +112,18 @@ def _coloured(line: str, random: Random) -> str:
     return body + end
 
 
-def add_progress_bars(text: str, entry: CorpusEntry, random: Random) -> str:  # noqa: ARG001
+def add_progress_bars(text: str, entry: CorpusEntry, random: Random) -> str:
     r"""Redraw a bar of tqdm with ``\r`` between lines, in front of a line, and at the end.
 
-    After the first word about a failure the bar is drawn again, but does not move.
+    After the first word about a failure the bar is drawn again, but does not move.  In a good run
+    it moves to its end.
     """
     step = random.randrange(400, 2000)
+    is_good = entry.cause == "none"
     written = []
     inside, moving = False, True
     for line in _lines(text):
-        moving = moving and not _FAILURE.search(line)
+        moving = is_good or (moving and not _FAILURE.search(line))
         if not inside and random.random() < 0.4:
             for _ in range(random.randrange(1, 4)):
                 step += moving
@@ -128,7 +131,7 @@ def add_progress_bars(text: str, entry: CorpusEntry, random: Random) -> str:  # 
             written.append("\n" if _PREFIXED.match(line) else random.choice(("", "\n")))
         written.append(line)
         inside = _continues(line, inside)
-    written += [f"\r{noise.draw_bar(random, step)}", "\n"]
+    written += [f"\r{noise.draw_bar(random, noise.BAR_STEPS if is_good else step)}", "\n"]
     return "".join(written)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from gpualert_common.causes import GENERIC_CAUSES
+from gpualert_common.causes import COMMUNICATION_CAUSES, GENERIC_CAUSES
 from gpualert_common.classify.candidates import Candidate, candidate_of_line
 from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.compiled_rules import CompiledRules, PatternMatch, compile_rules
@@ -60,21 +60,51 @@ def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
     return program.match_message(message, None) or program.match_wordings(text.strip())
 
 
-def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
+def find_last_resort(
+    readings: Sequence[LogReading], rules: RuleSet, reports: Sequence[Candidate]
+) -> Candidate | None:
     """Return the cause that the closing lines name, for a log that names none elsewhere.
 
     Patterns that count only in exceptions are matched against every line here: of some logs only
     the middle of a message is left, and some programs print exceptions in a form of their own.
     Of several matches the first by the order of the rules counts, then the last in the log.  Only
-    where there is none, the wording of the program's last words counts.
+    where there is none, the wording of the program's last words counts.  *reports* are those of
+    other ranks and launchers; if they fill the end of a log, the lines before them are asked, too.
     """
-    lines = [one for reading in readings for one in _read_closing_lines(reading)]
     program = compile_rules(rules)
-    for find in (_match_exceptions, _match_wordings):
-        found = _first_candidate(match for line in lines for match in find(program, line))
-        if found is not None:
-            return found
+    known = {one.cause for one in reports}
+    for before in ({}, _first_offsets(reports)):
+        lines = [
+            line for one in readings for line in _read_closing_lines(one, before.get(one.file))
+        ]
+        for find in (_match_exceptions, _match_wordings):
+            matches = (match for line in lines for match in find(program, line))
+            found = _first_candidate(one for one in matches if one.pattern.cause not in known)
+            if found is not None:
+                return found
     return None
+
+
+def find_before_lost_peer(
+    readings: Sequence[LogReading], rules: RuleSet, reports: Iterable[Candidate]
+) -> Candidate | None:
+    """Return the cause that a program announced before the first of *reports* of a lost peer."""
+    first = _first_offsets(reports)
+    program = compile_rules(rules)
+    lines = (
+        line
+        for reading in readings
+        for line in _read_closing_lines(reading, first.get(reading.file))
+        if line.is_announced
+    )
+    matches = (match for line in lines for match in _match_wordings(program, line))
+    return _first_candidate(one for one in matches if one.pattern.cause not in COMMUNICATION_CAUSES)
+
+
+def _first_offsets(reports: Iterable[Candidate]) -> dict[str, int]:
+    """Return the offset of the first of *reports* in each log."""
+    ordered = sorted(reports, key=lambda one: one.place.offset, reverse=True)
+    return {one.file: one.place.offset for one in ordered}
 
 
 def find_in_words(
@@ -109,7 +139,8 @@ def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
 class _ClosingLine(Struct, frozen=True):
     """One of the closing lines of a log, without its prefixes; ``lines_back`` is 0 for the last.
 
-    ``is_last_word`` is True for a line that the program may have ended with, to say why.
+    ``is_last_word`` is True for a line that the program may have ended with, to say why, and
+    ``is_announced`` for one that begins with a word such as "error".
     """
 
     text: PrefixedLine
@@ -117,6 +148,7 @@ class _ClosingLine(Struct, frozen=True):
     offset: int
     lines_back: int
     is_last_word: bool
+    is_announced: bool
 
 
 class _ClosingMatch(Struct, frozen=True):
@@ -145,10 +177,10 @@ def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
     return None
 
 
-def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
+def _read_closing_lines(reading: LogReading, until: int | None = None) -> Iterator[_ClosingLine]:
     """Yield the closing lines of a log, the last first, without the tracebacks that were read.
 
-    Source code says what might be, not what was.
+    Source code says what might be, not what was.  With *until* they are those before that offset.
     """
     quoted = [
         (member.start.offset, member.end.offset)
@@ -156,8 +188,10 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
         for member in head.chain()
     ]
     messages = {end for _, end in quoted}  # an exception has been asked for its wording
-    lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
-    at = reading.tail_offset + len(reading.tail) + 1
+    size = None if until is None else max(0, until - reading.tail_offset)
+    tail = reading.tail[:size]
+    lines = tail.replace(b"\r", b"\n").split(b"\n")
+    at = reading.tail_offset + len(tail) + 1
     words = announced = 0
     for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES:])):
         at -= len(piece) + 1
@@ -166,11 +200,10 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
         line = strip_prefixes(canonicalize(piece))
         words += 1
         is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
-        if not is_last and announced < _ANNOUNCED_WORDS:
-            is_last = _ERROR_WORDS.match(line.text) is not None
-            announced += is_last
-        is_last = is_last and at not in messages
-        yield _ClosingLine(line, reading, at, lines_back, is_last)
+        is_announced = announced < _ANNOUNCED_WORDS and _ERROR_WORDS.match(line.text) is not None
+        announced += is_announced and not is_last
+        is_last = (is_last or is_announced) and at not in messages
+        yield _ClosingLine(line, reading, at, lines_back, is_last, is_announced)
 
 
 def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:

@@ -34,11 +34,16 @@ Candidates = Sequence[Candidate]
 
 
 class SelectionContext(Struct, frozen=True):
-    """The run whose cause is to be chosen; ``failed_rank`` is what the launcher reports."""
+    """The run whose cause is to be chosen.
+
+    ``failed_rank`` and ``worker_code`` are rank and status of the worker that failed first, as its
+    launcher reports it.
+    """
 
     readings: Sequence[LogReading]
     status: ExitStatus
     failed_rank: object = None
+    worker_code: int | None = None
 
 
 class Filter(Struct, frozen=True):
@@ -68,7 +73,7 @@ def _drop_handled(candidates: Candidates, context: SelectionContext) -> list[Can
     communication: the other ranks may write to the same stream.  Those of threads and worker
     processes stand for themselves; a bare exception counts only in a stream without tracebacks.
     """
-    last: dict[tuple[str, str, Tier], Candidate] = {}
+    last: dict[tuple[str, str, Tier, bool], Candidate] = {}
     last_bare: dict[tuple[str, str], Traceback] = {}
     with_traceback: set[tuple[str, str]] = set()
     for one in candidates:
@@ -94,14 +99,14 @@ def _drop_handled(candidates: Candidates, context: SelectionContext) -> list[Can
     return [one for one in candidates if is_fatal(one)]
 
 
-def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier]:
+def _process_of(one: Candidate, head: Traceback) -> tuple[str, str, Tier, bool]:
     """Return the process that an exception ended, as far as the log distinguishes processes.
 
     Reports of ranks on one another, and of launchers on ranks, often share a stream with the
     exception that they follow.
     """
     is_about_others = one.tier in (Tier.COMMUNICATION, Tier.CASCADE)
-    return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC
+    return one.file, head.stream, one.tier if is_about_others else Tier.GENERIC, one.is_report
 
 
 def _drop_caught(candidates: Candidates, context: SelectionContext) -> list[Candidate]:

@@ -13,10 +13,13 @@ from gpualert_common.classify.answered_errors import is_behind_answer
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.filters import SelectionContext
 from gpualert_common.classify.script_programs import is_earlier_program
+from gpualert_common.classify.tracebacks.traceback import Context
 from gpualert_common.structs import Struct
 
 _NOTICES = frozenset({"preempted", "node_failure", "time_limit"})
 _NATIVE_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+_ENDS_OF_LOST_PEER = (1, -signal.SIGABRT, -signal.SIGTERM)
+"""Ends of a worker that lost a peer: an exception, an abort by the watchdog, or by the launcher."""
 
 
 class Preference(Struct, frozen=True):
@@ -38,11 +41,23 @@ def _cause_behind(
     return next((one for one in causes if one.tier < Tier.STATUS), best)
 
 
-def _native_crash(
-    best: Candidate, _left: Sequence[Candidate], context: SelectionContext
+def _own_end(
+    best: Candidate, left: Sequence[Candidate], context: SelectionContext
 ) -> Candidate | None:
-    lost_peer = best.tier is Tier.COMMUNICATION
-    return None if lost_peer and context.status.signal in _NATIVE_CRASHES else best
+    """The end of the worker that failed first, unless it reported a lost peer itself."""
+    if best.tier is not Tier.COMMUNICATION:
+        return best
+    if context.status.signal in _NATIVE_CRASHES:
+        return None
+    ends_itself = context.worker_code not in (None, *_ENDS_OF_LOST_PEER)
+    reporting = {
+        one.rank
+        for one in left
+        if one.tier is Tier.COMMUNICATION
+        and (one.head is None or one.head.context is not Context.NATIVE)
+    }
+    is_of_others = None not in reporting and context.failed_rank not in (None, *reporting)
+    return None if best.cause == "collective" and ends_itself and is_of_others else best
 
 
 def _exception_before(
@@ -128,9 +143,7 @@ MOST_IMPORTANT = Preference(
 
 PREFERENCES: tuple[Preference, ...] = (
     Preference("cause behind", "another cause explains it", _cause_behind),
-    Preference(
-        "crash before lost peer", "other ranks report this when one has crashed", _native_crash
-    ),
+    Preference("own end before lost peer", "other ranks report this when one has ended", _own_end),
     Preference(
         "exception before lost peer",
         "other ranks report this when one of them has failed",

@@ -7,8 +7,10 @@ which stands above this package.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from gpualert_common.regex import compile_bytes
 
@@ -22,9 +24,24 @@ PROGRESS_MARK: Final = compile_bytes(
 )
 """A step or an epoch with its number, which is in a group."""
 
+_LINE_END: Final = re.compile(rb"[\r\n]")
 
 _SEARCHED_BYTES = 4 << 10
 """Bytes that are searched at a time: some forty lines, in less than half a millisecond."""
+
+_MARKS_BEFORE = 2
+"""Number of marks before a place whose steps may be drawn again behind it, one for each bar."""
+
+_Step = tuple[bytes | None, ...]
+"""The numbers in one line."""
+
+
+class _Mark(NamedTuple):
+    """A line with a step: its offset, and the number of different steps from it to the end."""
+
+    offset: int
+    step: _Step
+    steps: int
 
 
 class ProgressMarks:
@@ -38,8 +55,9 @@ class ProgressMarks:
         self._tail = tail
         self._tail_offset = tail_offset
         self._begin = len(tail)
-        self._steps: set[tuple[bytes | None, ...]] = set()
-        self._found: list[tuple[int, int]] = []
+        self._found: list[_Mark] = []
+        self._last: dict[_Step, int] = {}
+        """For each step the number of its last mark in :attr:`_found`."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ProgressMarks):
@@ -51,18 +69,44 @@ class ProgressMarks:
     def count_steps(self, offset: int, until: int) -> int:
         """Return the number of different steps from the first mark at *offset* or later to the end.
 
+        Steps of the last marks before it do not count: bars are drawn again after a failure, too.
         Returns 0 if there is no such mark before *until*.
         """
+        self._search_back_to(offset)
+        behind = bisect_right(self._found, -offset, key=lambda mark: -mark.offset)
+        if not behind or self._found[behind - 1].offset >= until:
+            return 0
+        least = offset - _SEARCHED_BYTES
+        if len(self._found) < behind + _MARKS_BEFORE:
+            self._search_back_to(least)
+        before = self._found[behind : behind + _MARKS_BEFORE]
+        again = {
+            one.step for one in before if one.offset >= least and self._last[one.step] < behind
+        }
+        return self._found[behind - 1].steps - len(again)
+
+    def _search_back_to(self, offset: int) -> None:
         while self._begin and self._tail_offset + self._begin > offset:
             self._search_back()
-        behind = bisect_right(self._found, -offset, key=lambda mark: -mark[0])
-        at, steps = self._found[behind - 1] if behind else (until, 0)
-        return steps if at < until else 0
 
     def _search_back(self) -> None:
         """Search the lines before those that were searched."""
         end, most = self._begin, max(0, self._begin - _SEARCHED_BYTES)
         self._begin = max(self._tail.rfind(b"\n", 0, most), self._tail.rfind(b"\r", 0, most)) + 1
-        for match in reversed(list(PROGRESS_MARK.finditer(self._tail, self._begin, end))):
-            self._steps.add(match.groups())
-            self._found.append((self._tail_offset + match.start(), len(self._steps)))
+        for line in reversed(list(_split_by_line(self._tail, self._begin, end))):
+            step = tuple(number for match in line for number in match.groups())
+            self._last.setdefault(step, len(self._found))
+            offset = self._tail_offset + line[0].start()
+            self._found.append(_Mark(offset, step, len(self._last)))
+
+
+def _split_by_line(text: bytes, begin: int, end: int) -> Iterator[list[re.Match[bytes]]]:
+    """Yield the marks of each line: a bar has epoch and step of one state."""
+    line: list[re.Match[bytes]] = []
+    for match in PROGRESS_MARK.finditer(text, begin, end):
+        if line and _LINE_END.search(text, line[-1].end(), match.start()):
+            yield line
+            line = []
+        line.append(match)
+    if line:
+        yield line

@@ -22,7 +22,11 @@ from gpualert_common.classify.candidates import (
     find_candidates,
 )
 from gpualert_common.classify.chain_root import Basis
-from gpualert_common.classify.closing_lines import find_in_words, find_last_resort
+from gpualert_common.classify.closing_lines import (
+    find_before_lost_peer,
+    find_in_words,
+    find_last_resort,
+)
 from gpualert_common.classify.confidence import (
     find_confidence,
     find_evidence_kind,
@@ -92,10 +96,12 @@ def resolve(
     Never raises because of a log's content.  With *running* the run has not ended, and nothing is
     its cause yet.
     """
-    status = read_status(facts, rules, _worker_code(readings), running=running)
+    worker_code = _worker_code(readings)
+    status = read_status(facts, rules, worker_code, running=running)
     candidates = [one for reading in readings for one in find_candidates(reading, rules)]
     launcher = _launcher_details(readings)
-    selection = select(candidates, SelectionContext(readings, status, launcher.get("failed_rank")))
+    failed_rank = launcher.get("failed_rank")
+    selection = select(candidates, SelectionContext(readings, status, failed_rank, worker_code))
     if status.is_stop_certain:
         stopped = select_before_stop(readings, facts.log_bytes_at_stop, status, rules)
         candidates, selection = stopped or (candidates, selection)
@@ -172,9 +178,12 @@ def _consider_closing_lines(
     seen = status.cause if chosen is None else chosen.cause
     is_named = chosen is not None and seen in GENERIC_CAUSES and _says_more_than_type(chosen)
     found = None
+    reports = [one for one in selection.possible if one.tier >= Tier.COMMUNICATION]
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
-        found = find_last_resort(readings, rules)
-    elif seen in EXPLAINED_IN_WORDS and not is_named:
+        found = find_last_resort(readings, rules, reports)
+    elif seen == "collective" and status.signal is None:
+        found = find_before_lost_peer(readings, rules, reports)
+    if found is None and seen in EXPLAINED_IN_WORDS and not is_named:
         found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen], chosen)
     if found is not None:
         selection.replace_chosen(LAST_RESORT, found)

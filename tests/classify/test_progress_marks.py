@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualert_common.classify.progress_marks import PROGRESS_MARK, ProgressMarks
+
+NEAR_BYTES = 4096
 
 LINES = st.lists(
     st.sampled_from(
@@ -19,9 +23,20 @@ OFFSET = 1000
 
 def count_steps(tail: bytes, offset: int, until: int) -> int:
     """Return the number of different steps by a search of the whole tail."""
-    found = [(OFFSET + one.start(), one.groups()) for one in PROGRESS_MARK.finditer(tail)]
-    behind = [one for one in found if one[0] >= offset]
-    return len({step for _, step in behind}) if behind and behind[0][0] < until else 0
+    lines: dict[int, list[re.Match[bytes]]] = {}
+    for one in PROGRESS_MARK.finditer(tail):
+        start = max(tail.rfind(end, 0, one.start()) for end in (b"\r", b"\n"))
+        lines.setdefault(start, []).append(one)
+    marks = [
+        (OFFSET + line[0].start(), tuple(number for one in line for number in one.groups()))
+        for line in lines.values()
+    ]
+    behind = [one for one in marks if one[0] >= offset]
+    if not behind or behind[0][0] >= until:
+        return 0
+    before = [one for one in marks if one[0] < offset][-2:]
+    again = {step for at, step in before if at >= offset - NEAR_BYTES}
+    return len({step for _, step in behind} - again)
 
 
 @given(LINES, st.data())
@@ -35,3 +50,13 @@ def test_steps_behind_a_line(lines: list[bytes], data: st.DataObject) -> None:
         assert marks.count_steps(offset, until) == count_steps(tail, offset, until)
     assert marks == ProgressMarks(tail, OFFSET)
     assert marks != ProgressMarks(tail, OFFSET + 1)
+
+
+def test_bars_that_are_drawn_again() -> None:
+    """Bars that a failure stopped are no progress when they are drawn again, and another step is."""
+    bars = b"\rEpoch 2:  7%| 21/300 [00:01<00:02]\r 3/9 [00:01<00:02]\n"
+    tail = bars + b"RuntimeError: no\n" + bars
+    behind = OFFSET + len(bars)
+    assert ProgressMarks(tail, OFFSET).count_steps(behind, OFFSET + len(tail)) == 0
+    tail += b"\rEpoch 2:  7%| 22/300 [00:01<00:02]"
+    assert ProgressMarks(tail, OFFSET).count_steps(behind, OFFSET + len(tail)) == 1
