@@ -19,7 +19,10 @@ from gpualert_common.regex import compile_text
 from gpualert_common.structs import Struct, replace
 
 _CLOSING_LINES = 100
-"""Number of lines at the end of a log in which an exception's message may stand."""
+"""Number of different lines at the end of a log in which an exception's message may stand."""
+
+_RANKS = 8
+"""Number of ranks whose copies of these lines are read."""
 
 _LAST_WORDS = 6
 """Number of lines at the end that may be the program's own words about its failure."""
@@ -181,6 +184,7 @@ def _read_closing_lines(reading: LogReading, until: int | None = None) -> Iterat
     """Yield the closing lines of a log, the last first, without the tracebacks that were read.
 
     Source code says what might be, not what was.  With *until* they are those before that offset.
+    A line that several ranks write counts once.
     """
     quoted = [
         (member.start.offset, member.end.offset)
@@ -192,12 +196,18 @@ def _read_closing_lines(reading: LogReading, until: int | None = None) -> Iterat
     tail = reading.tail[:size]
     lines = tail.replace(b"\r", b"\n").split(b"\n")
     at = reading.tail_offset + len(tail) + 1
+    texts: set[str] = set()
     words = announced = 0
-    for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES:])):
+    for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES * _RANKS :])):
         at -= len(piece) + 1
         if not piece.strip() or any(start <= at < end for start, end in quoted):
             continue
         line = strip_prefixes(canonicalize(piece))
+        if line.text in texts:
+            continue
+        if len(texts) == _CLOSING_LINES:
+            return
+        texts.add(line.text)
         words += 1
         is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
         is_announced = announced < _ANNOUNCED_WORDS and _ERROR_WORDS.match(line.text) is not None

@@ -15,7 +15,7 @@ from gpualert_common.classify.cascades import is_cascade
 from gpualert_common.classify.exit_status import ExitStatus
 from gpualert_common.classify.handled.handled_failures import is_overcome
 from gpualert_common.classify.handled.hidden_failures import ends_in_failure
-from gpualert_common.classify.log_position import is_training_done
+from gpualert_common.classify.log_position import is_training_done, is_within
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.script_programs import is_earlier_program
 from gpualert_common.classify.tracebacks.traceback import Context, Traceback
@@ -121,11 +121,13 @@ def _drop_caught(candidates: Candidates, context: SelectionContext) -> list[Cand
     ]
 
 
-def _near_the_end(candidates: Candidates, _context: SelectionContext) -> list[Candidate]:
+def _near_the_end(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
     """A line counts near the exceptions of the run; without any, near the end of the log."""
     raised = [
         one for one in candidates if one.traceback is not None and one.tier < Tier.COMMUNICATION
     ]
+
+    logs = {reading.file: reading for reading in context.readings}
 
     def is_near(one: Candidate) -> bool:
         is_certain = (
@@ -135,7 +137,8 @@ def _near_the_end(candidates: Candidates, _context: SelectionContext) -> list[Ca
         if one.traceback is not None or is_certain:
             return one.is_near_end
         return (one.is_near_end and not raised) or any(
-            one.file == other.file and one.place.line - other.place.line >= -_NEARBY_LINES
+            one.file == other.file
+            and is_within(logs[one.file], one.place, other.place, _NEARBY_LINES)
             for other in raised
         )
 

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from gpualert_common.classify.handled.work_words import STEP
+from gpualert_common.classify.line_prefixes import strip_prefixes
 from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.progress_marks import PROGRESS_MARK
@@ -26,6 +27,9 @@ _FAREWELL_LINES = 4
 
 _FAR_FROM_END_LINES = 40
 """A place further from the end than this is never the last word."""
+
+_RANKS = 8
+"""Number of ranks whose copies of a line are recognized."""
 
 _NEAR_END_LINES = 300
 """A line without a traceback that is further from the end did not end the run."""
@@ -109,10 +113,13 @@ def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = F
     A program that announces there that it is *stopping* may add how it stops, but not that it has
     completed its work.
     """
-    if place.offset < reading.tail_offset or reading.lines - place.line > _FAR_FROM_END_LINES:
+    is_far = not is_within(reading, place, _end_of(reading), _FAR_FROM_END_LINES)
+    if place.offset < reading.tail_offset or is_far:
         return False
-    after = canonicalize(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")[1:]
-    lines = [line for line in after if line.strip()]
+    after = canonicalize(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")
+    own = strip_prefixes(after[0]).text
+    others = {strip_prefixes(line).text: line for line in after[1:]}
+    lines = [line for text, line in others.items() if text.strip() not in ("", own)]
     if stopping and len(lines) <= _FAREWELL_LINES:
         return not any(_COMPLETED.search(line) for line in lines)
     if len(lines) > _LAST_WORD_LINES:
@@ -133,7 +140,21 @@ def is_silent(reading: LogReading) -> bool:
 
 def is_near_end(reading: LogReading, place: LinePosition) -> bool:
     """Return whether *place* is within the last few hundred lines."""
-    return reading.lines - place.line <= _NEAR_END_LINES
+    return is_within(reading, place, _end_of(reading), _NEAR_END_LINES)
+
+
+def is_within(reading: LogReading, first: LinePosition, last: LinePosition, most: int) -> bool:
+    """Return whether *last* is at most *most* different lines behind *first*."""
+    if last.line - first.line <= most:
+        return True
+    if last.line - first.line > most * _RANKS:
+        return False
+    count = reading.different_lines.count_between(first.offset, last.offset)
+    return count is not None and count <= most
+
+
+def _end_of(reading: LogReading) -> LinePosition:
+    return LinePosition(reading.lines, reading.size)
 
 
 def _tail_before(reading: LogReading, offset: int) -> bytes:

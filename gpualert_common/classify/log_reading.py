@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpualert_common.classify.different_lines import DifferentLines
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.progress_marks import ProgressMarks
 from gpualert_common.classify.tracebacks.traceback import Traceback
@@ -19,7 +20,8 @@ class LogReading(Struct, frozen=True):
     those in the text of an exception are also among its own.  ``tracebacks`` are the heads of
     chains.  ``unscanned`` are byte ranges that were never fed; ``trained_from`` is the offset at
     which progress was first reported, None if never.  ``progress`` are the marks of progress in
-    the tail, also behind the end of a reading that was cut.  ``is_sampled`` is True for a
+    the tail, also behind the end of a reading that was cut.  ``different_lines`` are those of the
+    tail.  ``is_sampled`` is True for a
     log so full of evidence that of a pattern only the first and the last matches were read.
     """
 
@@ -35,4 +37,5 @@ class LogReading(Struct, frozen=True):
     tail: bytes
     tail_offset: int
     progress: ProgressMarks
+    different_lines: DifferentLines
     is_sampled: bool = False

@@ -11,6 +11,7 @@ import sys
 
 from gpualert_common.causes import SIGNAL_CAUSES
 from gpualert_common.classify.compiled_rules import compile_rules, match_patterns
+from gpualert_common.classify.different_lines import DifferentLines
 from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
 from gpualert_common.classify.line_quota import LineQuota
 from gpualert_common.classify.lines import (
@@ -133,6 +134,7 @@ class Scanner:
             tail=self._tail,
             tail_offset=tail_offset,
             progress=ProgressMarks(self._tail, tail_offset),
+            different_lines=DifferentLines(self._tail, tail_offset),
             is_sampled=is_sampled,
         )
 

@@ -53,7 +53,7 @@ def test_steps_behind_a_line(lines: list[bytes], data: st.DataObject) -> None:
 
 
 def test_bars_that_are_drawn_again() -> None:
-    """Bars that a failure stopped are no progress when they are drawn again, and another step is."""
+    """Bars that a failure stopped are no progress when drawn again, unlike another step."""
     bars = b"\rEpoch 2:  7%| 21/300 [00:01<00:02]\r 3/9 [00:01<00:02]\n"
     tail = bars + b"RuntimeError: no\n" + bars
     behind = OFFSET + len(bars)
