@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from gpualert_common.causes import GENERIC_CAUSES
@@ -33,6 +34,14 @@ _ERROR_WORD: Final = (
 )
 _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 """The words that announce an error, at the start of a line, with what stands before them."""
+
+_ERROR_WORD_ALONE: Final = compile_text(
+    r"(?i)^[\W_]*(?:\w+ ){0,2}(?:error|fatal|failed|failure|aborted|panic)[\W_]*$"
+)
+"""A line of an error word only; the next line says what happened."""
+
+_SAYS_SOMETHING: Final = compile_text(r"[A-Za-z]{2}")
+"""A line of words, rather than one that separates others."""
 
 _NO_STATEMENT: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
@@ -68,8 +77,8 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     Of several matches the first by the order of the rules counts, then the last in the log.  Only
     where there is none, the wording of the program's last words counts.
     """
-    lines = [one for reading in readings for one in _read_closing_lines(reading)]
     program = compile_rules(rules)
+    lines = [one for reading in readings for one in _read_closing_lines(reading, program)]
     for find in (_match_exceptions, _match_wordings):
         found = _first_candidate(match for line in lines for match in find(program, line))
         if found is not None:
@@ -88,7 +97,7 @@ def find_in_words(
     An exception of a program is explained only by words before it: behind it follows the script.
     """
     program = compile_rules(rules)
-    lines = (one for reading in readings for one in _read_closing_lines(reading))
+    lines = (one for reading in readings for one in _read_closing_lines(reading, program))
     if chosen is not None and chosen.head is not None and chosen.cause in _OF_PROGRAM:
         lines = (
             one
@@ -102,21 +111,23 @@ def find_in_words(
 def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
     """Return the wordings that match the last words of a log."""
     program = compile_rules(rules)
-    found = (_match_wordings(program, line) for line in _read_closing_lines(reading))
+    found = (_match_wordings(program, line) for line in _read_closing_lines(reading, program))
     return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
 
 
 class _ClosingLine(Struct, frozen=True):
     """One of the closing lines of a log, without its prefixes; ``lines_back`` is 0 for the last.
 
-    ``is_last_word`` is True for a line that the program may have ended with, to say why.
+    ``is_message`` is True for the message of an exception, ``is_last_word`` for a line that the
+    program may have ended with, to say why.
     """
 
     text: PrefixedLine
     reading: LogReading
     offset: int
     lines_back: int
-    is_last_word: bool
+    is_message: bool
+    is_last_word: bool = False
 
 
 class _ClosingMatch(Struct, frozen=True):
@@ -145,10 +156,11 @@ def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
     return None
 
 
-def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
+def _read_closing_lines(reading: LogReading, program: CompiledRules) -> Iterator[_ClosingLine]:
     """Yield the closing lines of a log, the last first, without the tracebacks that were read.
 
-    Source code says what might be, not what was.
+    Source code says what might be, not what was.  Only different lines of the program itself count
+    as its words: ranks repeat each other, and launchers write behind them.
     """
     quoted = [
         (member.start.offset, member.end.offset)
@@ -158,19 +170,39 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
     messages = {end for _, end in quoted}  # an exception has been asked for its wording
     lines = reading.tail.replace(b"\r", b"\n").split(b"\n")
     at = reading.tail_offset + len(reading.tail) + 1
-    words = announced = 0
+    found: list[_ClosingLine] = []
     for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES:])):
         at -= len(piece) + 1
         if not piece.strip() or any(start <= at < end for start, end in quoted):
             continue
         line = strip_prefixes(canonicalize(piece))
-        words += 1
-        is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
-        if not is_last and announced < _ANNOUNCED_WORDS:
-            is_last = _ERROR_WORDS.match(line.text) is not None
-            announced += is_last
-        is_last = is_last and at not in messages
-        yield _ClosingLine(line, reading, at, lines_back, is_last)
+        found.append(_ClosingLine(line, reading, at, lines_back, at in messages))
+    words: set[str] = set()
+    announced: set[str] = set()
+    for line, before in zip_longest(found, found[1:]):
+        text = line.text.text.strip()
+        if not _SAYS_SOMETHING.search(text) or _is_of_others(program, text):
+            yield line
+            continue
+        words.add(text)
+        is_last = len(words) <= _LAST_WORDS and not _NO_ERROR.match(text)
+        if not is_last and len(announced) < _ANNOUNCED_WORDS and _is_announced(text, before):
+            announced.add(text)
+            is_last = True
+        yield replace(line, is_last_word=is_last and not line.is_message)
+
+
+def _is_of_others(program: CompiledRules, text: str) -> bool:
+    """Return whether a launcher or another process says *text* of a failure."""
+    roles = {found.pattern.role for found in program.match_exception(text)}
+    return bool(roles & {Role.REPORT, Role.CASCADE})
+
+
+def _is_announced(text: str, before: _ClosingLine | None) -> bool:
+    """Return whether an error word begins *text*, or stands alone in the line before it."""
+    if _ERROR_WORDS.match(text):
+        return True
+    return before is not None and _ERROR_WORD_ALONE.match(before.text.text) is not None
 
 
 def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
