@@ -9,7 +9,7 @@ from gpualert_common.causes import GENERIC_CAUSES, MISMATCH_CAUSES, RESOURCE_CAU
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.rules import RuleSet
-from gpualert_common.classify.tracebacks.exception_names import is_report
+from gpualert_common.classify.tracebacks.exception_names import is_of_program, is_report
 from gpualert_common.classify.tracebacks.traceback import ChainLink, Context, Traceback
 from gpualert_common.model import Role
 from gpualert_common.structs import Struct
@@ -53,6 +53,9 @@ class ChainMember(Struct, frozen=True):
 
 
 Chain = Sequence[ChainMember]
+
+_LIBRARIES = ("/site-packages/", "/dist-packages/")
+"""Folders of installed packages."""
 
 
 def read_chain(head: Traceback, rules: RuleSet) -> list[ChainMember]:
@@ -132,10 +135,18 @@ def _by_rule_order(found: Sequence[Observation]) -> tuple[Observation, ...]:
     return tuple(sorted(naming, key=lambda one: one.pattern.order))
 
 
+def _is_raised_in_library(exception: Traceback) -> bool:
+    """Return whether an installed package raised it; without frames that is not known."""
+    return any(part in place for place in exception.places[-1:] for part in _LIBRARIES)
+
+
 def _find_cause(
     exception: Traceback, observations: tuple[Observation, ...], rules: RuleSet
 ) -> tuple[str, Basis]:
-    """Return the cause of one exception: by its message, its place, its wording, or its type."""
+    """Return the cause of one exception: by its message, its place, its wording, or its type.
+
+    What a program itself says with a type of its own counts like the message of an ``Exception``.
+    """
     if observations:
         first = observations[0]
         confirmed = first.role is Role.CONFIRMATION
@@ -152,5 +163,9 @@ def _find_cause(
         for rule in rules:
             if type_name in rule.exceptions:
                 return rule.id, Basis.TYPE
+    if name is not None and is_of_program(name) and not _is_raised_in_library(exception):
+        wordings = compiled.match_message(exception.message, "Exception")
+        if wordings:
+            return wordings[0].pattern.cause, Basis.WORDING
     is_other = exception.context is Context.NATIVE or is_report(exception.type)
     return ("runtime_error" if is_other else "traceback"), Basis.TYPE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from gpualert_common.causes import COMMUNICATION_CAUSES, GENERIC_CAUSES
@@ -36,6 +37,14 @@ _ERROR_WORD: Final = (
 )
 _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 """The words that announce an error, at the start of a line, with what stands before them."""
+
+_ERROR_WORD_ALONE: Final = compile_text(
+    r"(?i)^[\W_]*(?:\w+ ){0,2}(?:error|fatal|failed|failure|aborted|panic)[\W_]*$"
+)
+"""A line of an error word only; the next line says what happened."""
+
+_SAYS_SOMETHING: Final = compile_text(r"[A-Za-z]{2}")
+"""A line of words, rather than one that separates others."""
 
 _NO_STATEMENT: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
@@ -78,7 +87,9 @@ def find_last_resort(
     known = {one.cause for one in reports}
     for before in ({}, _first_offsets(reports)):
         lines = [
-            line for one in readings for line in _read_closing_lines(one, before.get(one.file))
+            line
+            for one in readings
+            for line in _read_closing_lines(one, program, before.get(one.file))
         ]
         for find in (_match_exceptions, _match_wordings):
             matches = (match for line in lines for match in find(program, line))
@@ -97,7 +108,7 @@ def find_before_lost_peer(
     lines = (
         line
         for reading in readings
-        for line in _read_closing_lines(reading, first.get(reading.file))
+        for line in _read_closing_lines(reading, program, first.get(reading.file))
         if line.is_announced
     )
     matches = (match for line in lines for match in _match_wordings(program, line))
@@ -121,7 +132,7 @@ def find_in_words(
     An exception of a program is explained only by words before it: behind it follows the script.
     """
     program = compile_rules(rules)
-    lines = (one for reading in readings for one in _read_closing_lines(reading))
+    lines = (one for reading in readings for one in _read_closing_lines(reading, program))
     if chosen is not None and chosen.head is not None and chosen.cause in _OF_PROGRAM:
         lines = (
             one
@@ -135,23 +146,25 @@ def find_in_words(
 def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
     """Return the wordings that match the last words of a log."""
     program = compile_rules(rules)
-    found = (_match_wordings(program, line) for line in _read_closing_lines(reading))
+    found = (_match_wordings(program, line) for line in _read_closing_lines(reading, program))
     return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
 
 
 class _ClosingLine(Struct, frozen=True):
     """One of the closing lines of a log, without its prefixes; ``lines_back`` is 0 for the last.
 
-    ``is_last_word`` is True for a line that the program may have ended with, to say why, and
-    ``is_announced`` for one that begins with a word such as "error".
+    ``is_message`` is True for the message of an exception, ``is_last_word`` for a line that the
+    program may have ended with, to say why, and ``is_announced`` for one behind a word such as
+    "error".
     """
 
     text: PrefixedLine
     reading: LogReading
     offset: int
     lines_back: int
-    is_last_word: bool
-    is_announced: bool
+    is_message: bool
+    is_last_word: bool = False
+    is_announced: bool = False
 
 
 class _ClosingMatch(Struct, frozen=True):
@@ -180,12 +193,31 @@ def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
     return None
 
 
-def _read_closing_lines(reading: LogReading, until: int | None = None) -> Iterator[_ClosingLine]:
+def _read_closing_lines(
+    reading: LogReading, program: CompiledRules, until: int | None = None
+) -> Iterator[_ClosingLine]:
     """Yield the closing lines of a log, the last first, without the tracebacks that were read.
 
     Source code says what might be, not what was.  With *until* they are those before that offset.
-    A line that several ranks write counts once.
+    Only lines of the program itself count as its words, as launchers write behind them.
     """
+    found = list(_read_different_lines(reading, until))
+    words = announced = 0
+    for line, before in zip_longest(found, found[1:]):
+        text = line.text.text.strip()
+        if not _SAYS_SOMETHING.search(text) or _is_of_others(program, text):
+            yield line
+            continue
+        words += 1
+        is_last = words <= _LAST_WORDS and not _NO_ERROR.match(text)
+        is_announced = announced < _ANNOUNCED_WORDS and _is_announced(text, before)
+        announced += is_announced and not is_last
+        is_last = (is_last or is_announced) and not line.is_message
+        yield replace(line, is_last_word=is_last, is_announced=is_announced)
+
+
+def _read_different_lines(reading: LogReading, until: int | None) -> Iterator[_ClosingLine]:
+    """Yield the last lines before *until*, the last first; one that ranks repeat only once."""
     quoted = [
         (member.start.offset, member.end.offset)
         for head in reading.tracebacks
@@ -197,7 +229,6 @@ def _read_closing_lines(reading: LogReading, until: int | None = None) -> Iterat
     lines = tail.replace(b"\r", b"\n").split(b"\n")
     at = reading.tail_offset + len(tail) + 1
     texts: set[str] = set()
-    words = announced = 0
     for lines_back, piece in enumerate(reversed(lines[-_CLOSING_LINES * _RANKS :])):
         at -= len(piece) + 1
         if not piece.strip() or any(start <= at < end for start, end in quoted):
@@ -208,12 +239,20 @@ def _read_closing_lines(reading: LogReading, until: int | None = None) -> Iterat
         if len(texts) == _CLOSING_LINES:
             return
         texts.add(line.text)
-        words += 1
-        is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
-        is_announced = announced < _ANNOUNCED_WORDS and _ERROR_WORDS.match(line.text) is not None
-        announced += is_announced and not is_last
-        is_last = (is_last or is_announced) and at not in messages
-        yield _ClosingLine(line, reading, at, lines_back, is_last, is_announced)
+        yield _ClosingLine(line, reading, at, lines_back, at in messages)
+
+
+def _is_of_others(program: CompiledRules, text: str) -> bool:
+    """Return whether a launcher or another process says *text* of a failure."""
+    roles = {found.pattern.role for found in program.match_exception(text)}
+    return bool(roles & {Role.REPORT, Role.CASCADE})
+
+
+def _is_announced(text: str, before: _ClosingLine | None) -> bool:
+    """Return whether an error word begins *text*, or stands alone in the line before it."""
+    if _ERROR_WORDS.match(text):
+        return True
+    return before is not None and _ERROR_WORD_ALONE.match(before.text.text) is not None
 
 
 def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:

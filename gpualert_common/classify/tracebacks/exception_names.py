@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from typing import NamedTuple
 
@@ -132,6 +133,11 @@ def find_raised_type(source: str) -> str | None:
 def is_exception_name(name: str) -> bool:
     """True for a name that ends like the name of an exception."""
     return bool(_EXCEPTION_NAME.search(name.rpartition(".")[2]))
+
+
+def is_of_program(name: str) -> bool:
+    """True for a type of exception that a program or a library defines, not Python itself."""
+    return not hasattr(builtins, name) and name != "Check failed"
 
 
 def is_report(type_name: str) -> bool:
