@@ -91,6 +91,33 @@ def test_words_explain_what_only_describes_the_end(cause: str, code: int, lines:
     assert resolve_log(f"{START}{lines}\n", code).cause == cause
 
 
+WATCHDOG = (
+    "[rank{0}]:[E1120 10:00:00.1 ProcessGroupNCCL.cpp:616] [Rank {0}] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
+    "Timeout(ms)=600000) ran for 600021 milliseconds before timing out.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("[ERROR] option lr and option schedule exclude each other", "config"),
+        ("option lr and option schedule exclude each other", "collective"),
+    ],
+)
+def test_words_before_reports_of_a_lost_peer(line: str, cause: str) -> None:
+    """An announced error before them is the root; other words might be about anything."""
+    reports = "".join(WATCHDOG.format(rank) for rank in range(1, 8)) * 5
+    assert resolve_log(f"{START}{line}\n{reports}").cause == cause
+
+
+def test_words_that_all_ranks_write() -> None:
+    """The same line of eight ranks is one of the last lines."""
+    words = ("fatal: option lr is unknown", "freeing the cache", "closing files", "bye")
+    lines = (f"[rank{rank}]: {line}\n" for line in words for rank in range(8))
+    assert resolve_log(START + "".join(lines)).cause == "config"
+
+
 KEY_ERROR = """\
 Traceback (most recent call last):
   File "t.py", line 3, in <module>

@@ -82,6 +82,50 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         1,
         "traceback",
     ),
+    "a rank is killed, the others lose it": (
+        WATCHDOG.format(0) + WATCHDOG.format(2) + LAUNCHER.format(-9, -9),
+        1,
+        "killed_unknown",
+    ),
+    "a rank is interrupted, the others lose it": (
+        WATCHDOG.format(0) + LAUNCHER.format(-2, -2),
+        1,
+        "cancelled",
+    ),
+    "a rank ends with a status of its own, the others lose it": (
+        WATCHDOG.format(0) + LAUNCHER.format(3, 3),
+        1,
+        "runtime_error",
+    ),
+    "the watchdog aborts the rank that the launcher names": (
+        WATCHDOG.format(0) + LAUNCHER.format(-6, -6),
+        1,
+        "collective",
+    ),
+    "the rank that the launcher names had lost a peer": (
+        WATCHDOG.format(0) + WATCHDOG.format(1) + LAUNCHER.format(3, 3),
+        1,
+        "collective",
+    ),
+    "an exception before the report of a launcher": (
+        RAISE
+        + "RuntimeError: DataLoader worker (pid(s) 17057) exited unexpectedly\n"
+        + WATCHDOG.format(0)
+        + LAUNCHER.format(1, 1),
+        1,
+        "runtime_error",
+    ),
+    "an error far from the end, as eight ranks write it": (
+        "".join(f"[rank{rank}]: NCCL WARN {OOM}" for rank in range(8))
+        + "".join(
+            f"[rank{rank}]: releasing block {number}\n"
+            for number in range(30)
+            for rank in range(8)
+        )
+        + "".join(ranked(rank, RAISE + "RuntimeError: stopped") for rank in range(8)),
+        1,
+        "cuda_oom",
+    ),
     "the loudest ranks are victims": (
         ranked(3, RAISE + OOM) + "".join(WATCHDOG.format(rank) for rank in (0, 1, 2)),
         -6,
