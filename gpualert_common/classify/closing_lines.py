@@ -85,7 +85,8 @@ def find_last_resort(
     """
     program = compile_rules(rules)
     known = {one.cause for one in reports}
-    for before in ({}, _first_offsets(reports)):
+    ends: list[dict[str, int]] = [{}, _first_offsets(reports)] if reports else [{}]
+    for before in ends:
         lines = [
             line
             for one in readings
@@ -205,12 +206,13 @@ def _read_closing_lines(
     words = announced = 0
     for line, before in zip_longest(found, found[1:]):
         text = line.text.text.strip()
-        if not _SAYS_SOMETHING.search(text) or _is_of_others(program, text):
+        is_announced = announced < _ANNOUNCED_WORDS and _is_announced(text, before)
+        may_count = is_announced or (words < _LAST_WORDS and _SAYS_SOMETHING.search(text))
+        if not may_count or _is_of_others(program, text):
             yield line
             continue
         words += 1
         is_last = words <= _LAST_WORDS and not _NO_ERROR.match(text)
-        is_announced = announced < _ANNOUNCED_WORDS and _is_announced(text, before)
         announced += is_announced and not is_last
         is_last = (is_last or is_announced) and not line.is_message
         yield replace(line, is_last_word=is_last, is_announced=is_announced)

@@ -113,18 +113,30 @@ def is_last_word(reading: LogReading, place: LinePosition, *, stopping: bool = F
     A program that announces there that it is *stopping* may add how it stops, but not that it has
     completed its work.
     """
-    is_far = not is_within(reading, place, _end_of(reading), _FAR_FROM_END_LINES)
+    is_far = reading.lines - place.line > _FAR_FROM_END_LINES * _RANKS
     if place.offset < reading.tail_offset or is_far:
         return False
-    after = canonicalize(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")
-    own = strip_prefixes(after[0]).text
-    others = {strip_prefixes(line).text: line for line in after[1:]}
-    lines = [line for text, line in others.items() if text.strip() not in ("", own)]
-    if stopping and len(lines) <= _FAREWELL_LINES:
-        return not any(_COMPLETED.search(line) for line in lines)
-    if len(lines) > _LAST_WORD_LINES:
+    lines = _read_lines_behind(reading, place)
+    if len(lines) > _FAREWELL_LINES:
         return False
-    return not any(map(is_info_record, lines))
+    if stopping:
+        return not any(_COMPLETED.search(line) for line in lines)
+    return len(lines) <= _LAST_WORD_LINES and not any(map(is_info_record, lines))
+
+
+def _read_lines_behind(reading: LogReading, place: LinePosition) -> list[bytes]:
+    """Return the different lines behind *place*, but no more than may follow the last word."""
+    own, *after = canonicalize(reading.tail[place.offset - reading.tail_offset :]).split(b"\n")
+    texts = {"", strip_prefixes(own).text.strip()}
+    lines: list[bytes] = []
+    for line in after:
+        text = strip_prefixes(line).text.strip()
+        if text not in texts:
+            texts.add(text)
+            lines.append(line)
+        if len(lines) > _FAREWELL_LINES:
+            break
+    return lines
 
 
 def is_info_record(line: bytes) -> bool:
