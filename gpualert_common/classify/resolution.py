@@ -269,10 +269,11 @@ def _secondary_causes(
 ) -> tuple[tuple[str, str], ...]:
     """Return each other cause that the log names, with the reason why it is not the root."""
     found: dict[str, str] = {}
+    rejections = selection.find_rejections()
     for one in candidates:
         if one.cause != cause and one.cause not in found:
             place = f"{one.file} line {one.place.line}"
-            found[one.cause] = f"{place}: {reason_against(one, selection).because}"
+            found[one.cause] = f"{place}: {reason_against(one, selection, rejections).because}"
     return tuple(found.items())
 
 

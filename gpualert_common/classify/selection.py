@@ -34,6 +34,10 @@ class Selection(Struct):
     chosen: Candidate | None = None
     steps: list[RuleApplication] = field(default_factory=list)
 
+    def find_rejections(self) -> dict[int, RuleApplication]:
+        """Return the last step that rejected each candidate, by its ``id()``."""
+        return {id(one): step for step in self.steps for one in step.rejected}
+
     def replace_chosen(self, rule: Preference, candidate: Candidate) -> None:
         """Choose *candidate* by *rule* in place of the one chosen so far."""
         before = () if self.chosen is None else (self.chosen,)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.chain_root import Basis
@@ -46,22 +47,27 @@ def explain(
     if chosen is not None and not any(one is chosen for one in every):
         every.append(chosen)  # found in the closing lines
     numbers = {id(one): number for number, one in enumerate(every, 1)}
+    explain_one = partial(_explain_candidate, selection, selection.find_rejections(), status)
     return Explanation(
         cause=cause,
         decided_by="exit status" if chosen is None else "log",
         because=_explain_choice(chosen, selection, status),
         status=status.claim,
         evidence=evidence,
-        candidates=tuple(_explain_candidate(one, selection, status) for one in every),
+        candidates=tuple(map(explain_one, every)),
         rules=tuple(_describe_application(step, numbers) for step in selection.steps),
     )
 
 
-def reason_against(one: Candidate, selection: Selection) -> AppliedRule:
-    """Return the rule that decided against a candidate, with its reason."""
-    steps = [step for step in selection.steps if any(one is other for other in step.rejected)]
-    if steps:
-        return AppliedRule(steps[-1].rule.name, steps[-1].rule.because)
+def reason_against(
+    one: Candidate, selection: Selection, rejections: Mapping[int, RuleApplication]
+) -> AppliedRule:
+    """Return the rule that decided against a candidate, with its reason.
+
+    *rejections* are those of the selection.
+    """
+    if step := rejections.get(id(one)):
+        return AppliedRule(step.rule.name, step.rule.because)
     last = selection.steps[-1].rule
     if selection.chosen is None or last is LAST_RESORT:
         return AppliedRule(last.name, last.because)
@@ -78,22 +84,25 @@ def _explain_choice(chosen: Candidate | None, selection: Selection, status: Exit
         return f"no candidate is left, and {status.claim}"
     rule = selection.steps[-1].rule
     if rule is MOST_IMPORTANT:
-        rejected = [one for step in selection.steps for one in step.rejected]
-        others = [one for one in selection.possible if one is not chosen]
-        left = [one for one in others if not any(one is other for other in rejected)]
-        rank = "the most important of those left" if left else "the only candidate left"
+        rejected = selection.find_rejections()
+        others = (one for one in selection.possible if one is not chosen)
+        is_only = all(id(one) in rejected for one in others)
+        rank = "the only candidate left" if is_only else "the most important of those left"
         return f"{rank}; {_TIERS[chosen.tier]}, by {_BASES[chosen.basis]}"
     return f"chosen by the rule '{rule.name}'; {_TIERS[chosen.tier]}, by {_BASES[chosen.basis]}"
 
 
 def _explain_candidate(
-    one: Candidate, selection: Selection, status: ExitStatus
+    selection: Selection,
+    rejections: Mapping[int, RuleApplication],
+    status: ExitStatus,
+    one: Candidate,
 ) -> ExplainedCandidate:
     is_root = one is selection.chosen
     if is_root:
         rule, because = selection.steps[-1].rule.name, _explain_choice(one, selection, status)
     else:
-        against = reason_against(one, selection)
+        against = reason_against(one, selection, rejections)
         rule, because = against.rule, against.because
     text = one.excerpt or ("" if one.traceback is None else one.traceback.text)
     return ExplainedCandidate(
