@@ -32,6 +32,8 @@ from gpualert_common.classify.details import Scalar, derive, parse_details
 from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.filters import SelectionContext
+from gpualert_common.classify.handled.hidden_failures import is_unanswered
+from gpualert_common.classify.handled.work_lines import shows_work
 from gpualert_common.classify.log_position import has_trained, is_silent
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
@@ -99,7 +101,7 @@ def resolve(
     if status.is_stop_certain:
         stopped = select_before_stop(readings, facts.log_bytes_at_stop, status, rules)
         candidates, selection = stopped or (candidates, selection)
-    _consider_closing_lines(selection, status, readings, rules)
+    _consider_closing_lines(selection, candidates, status, readings, rules)
     chosen = selection.chosen
     carrier = None
     evidence: tuple[Observation, ...] = ()
@@ -162,11 +164,16 @@ def _launcher_details(readings: Iterable[LogReading]) -> dict[str, Scalar]:
 
 
 def _consider_closing_lines(
-    selection: Selection, status: ExitStatus, readings: Sequence[LogReading], rules: RuleSet
+    selection: Selection,
+    candidates: Sequence[Candidate],
+    status: ExitStatus,
+    readings: Sequence[LogReading],
+    rules: RuleSet,
 ) -> None:
     """Choose by the closing lines where status and candidates say only how the run ended."""
     chosen = selection.chosen
-    if status.is_final or status.disposition is Disposition.COMPLETED:
+    is_success = status.disposition is Disposition.COMPLETED
+    if status.is_final or (is_success and (candidates or not _may_hide_failure(readings))):
         return
     says_nothing = chosen is None or chosen.tier is Tier.CASCADE
     seen = status.cause if chosen is None else chosen.cause
@@ -174,10 +181,18 @@ def _consider_closing_lines(
     found = None
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
         found = find_last_resort(readings, rules)
+        if is_success and found is not None:
+            logs = {reading.file: reading for reading in readings}
+            found = found if is_unanswered(found, logs[found.file]) else None
     elif seen in EXPLAINED_IN_WORDS and not is_named:
         found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen], chosen)
     if found is not None:
         selection.replace_chosen(LAST_RESORT, found)
+
+
+def _may_hide_failure(readings: Sequence[LogReading]) -> bool:
+    """Return whether logs have words about a failure, and show no work at all."""
+    return not all(map(is_silent, readings)) and not any(map(shows_work, readings))
 
 
 def _says_more_than_type(chosen: Candidate) -> bool:
