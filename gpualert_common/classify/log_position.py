@@ -64,6 +64,9 @@ _FINITE_LOSS: Final = compile_bytes(
     rb"(?i)\bloss(?:_[a-z]{1,9})?['\"]?\s{0,2}[:= ]\s{0,2}['\"]?-?"
     rb"(?:0\.0{0,9}[1-9]|[1-9][\d.]{0,9}[^\d.])"
 )
+_NOT_FINITE: Final = compile_bytes(
+    rb"(?i)\bnan\b|\binf\b|^wandb: |best|lowest|\bmin\b|final|average|train_runtime|^\s*train_loss"
+)
 _SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
 
 
@@ -90,6 +93,13 @@ def has_loss_recovered(reading: LogReading, offset: int) -> bool:
         if _FINITE_LOSS.search(line) and not is_progress_bar(line.decode("latin1"))
     )
     return len(list(islice(finite, _FINITE_LOSSES))) == _FINITE_LOSSES
+
+
+def has_finite_losses(reading: LogReading, offset: int, count: int) -> bool:
+    """Return whether *count* losses behind *offset* were finite."""
+    behind = canonicalize(reading.tail[max(0, offset - reading.tail_offset) :]).split(b"\n")[1:]
+    finite = (line for line in behind if _FINITE_LOSS.search(line) and not _NOT_FINITE.search(line))
+    return len(list(islice(finite, count))) == count
 
 
 def is_writable_before(reading: LogReading, offset: int) -> bool:

@@ -24,6 +24,9 @@ PROGRESS_MARK: Final = compile_bytes(
 )
 """A step or an epoch with its number, which is in a group."""
 
+_BAR = 3
+"""The group of a progress bar."""
+
 _LINE_END: Final = re.compile(rb"[\r\n]")
 
 _SEARCHED_BYTES = 4 << 10
@@ -41,6 +44,7 @@ class _Mark(NamedTuple):
 
     offset: int
     step: _Step
+    is_bar: bool
     steps: int
 
 
@@ -69,7 +73,7 @@ class ProgressMarks:
     def count_steps(self, offset: int, until: int) -> int:
         """Return the number of different steps from the first mark at *offset* or later to the end.
 
-        Steps of the last marks before it do not count: bars are drawn again after a failure, too.
+        Steps of the last bars before it do not count: they are drawn again after a failure, too.
         Returns 0 if there is no such mark before *until*.
         """
         self._search_back_to(offset)
@@ -80,10 +84,8 @@ class ProgressMarks:
         if len(self._found) < behind + _MARKS_BEFORE:
             self._search_back_to(least)
         before = self._found[behind : behind + _MARKS_BEFORE]
-        again = {
-            one.step for one in before if one.offset >= least and self._last[one.step] < behind
-        }
-        return self._found[behind - 1].steps - len(again)
+        bars = {one.step for one in before if one.is_bar and one.offset >= least}
+        return self._found[behind - 1].steps - sum(self._last[step] < behind for step in bars)
 
     def _search_back_to(self, offset: int) -> None:
         while self._begin and self._tail_offset + self._begin > offset:
@@ -97,7 +99,8 @@ class ProgressMarks:
             step = tuple(number for match in line for number in match.groups())
             self._last.setdefault(step, len(self._found))
             offset = self._tail_offset + line[0].start()
-            self._found.append(_Mark(offset, step, len(self._last)))
+            is_bar = any(match[_BAR] for match in line)
+            self._found.append(_Mark(offset, step, is_bar, len(self._last)))
 
 
 def _split_by_line(text: bytes, begin: int, end: int) -> Iterator[list[re.Match[bytes]]]:

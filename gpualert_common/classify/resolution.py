@@ -36,6 +36,8 @@ from gpualert_common.classify.details import Scalar, derive, parse_details
 from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.filters import SelectionContext
+from gpualert_common.classify.handled.hidden_failures import is_unanswered
+from gpualert_common.classify.handled.work_lines import shows_work
 from gpualert_common.classify.log_position import has_trained, is_silent
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation
@@ -105,7 +107,7 @@ def resolve(
     if status.is_stop_certain:
         stopped = select_before_stop(readings, facts.log_bytes_at_stop, status, rules)
         candidates, selection = stopped or (candidates, selection)
-    _consider_closing_lines(selection, status, readings, rules)
+    _consider_closing_lines(selection, candidates, status, readings, rules)
     chosen = selection.chosen
     carrier = None
     evidence: tuple[Observation, ...] = ()
@@ -168,25 +170,47 @@ def _launcher_details(readings: Iterable[LogReading]) -> dict[str, Scalar]:
 
 
 def _consider_closing_lines(
-    selection: Selection, status: ExitStatus, readings: Sequence[LogReading], rules: RuleSet
+    selection: Selection,
+    candidates: Sequence[Candidate],
+    status: ExitStatus,
+    readings: Sequence[LogReading],
+    rules: RuleSet,
 ) -> None:
     """Choose by the closing lines where status and candidates say only how the run ended."""
+    found = None
+    if status.disposition is Disposition.COMPLETED:
+        found = None if candidates else _find_hidden_failure(readings, rules)
+    elif not status.is_final:
+        found = _find_in_closing_lines(selection, status, readings, rules)
+    if found is not None:
+        selection.replace_chosen(LAST_RESORT, found)
+
+
+def _find_in_closing_lines(
+    selection: Selection, status: ExitStatus, readings: Sequence[LogReading], rules: RuleSet
+) -> Candidate | None:
     chosen = selection.chosen
-    if status.is_final or status.disposition is Disposition.COMPLETED:
-        return
     says_nothing = chosen is None or chosen.tier is Tier.CASCADE
     seen = status.cause if chosen is None else chosen.cause
     is_named = chosen is not None and seen in GENERIC_CAUSES and _says_more_than_type(chosen)
-    found = None
     reports = [one for one in selection.possible if one.tier >= Tier.COMMUNICATION]
+    found = None
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
         found = find_last_resort(readings, rules, reports)
     elif seen == "collective" and status.signal is None:
         found = find_before_lost_peer(readings, rules, reports)
     if found is None and seen in EXPLAINED_IN_WORDS and not is_named:
         found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen], chosen)
-    if found is not None:
-        selection.replace_chosen(LAST_RESORT, found)
+    return found
+
+
+def _find_hidden_failure(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
+    """Return the failure that the closing lines name, of a good exit status without any work."""
+    if all(map(is_silent, readings)) or any(map(shows_work, readings)):
+        return None
+    found = find_last_resort(readings, rules, ())
+    logs = {reading.file: reading for reading in readings}
+    return found if found is not None and is_unanswered(found, logs[found.file]) else None
 
 
 def _says_more_than_type(chosen: Candidate) -> bool:

@@ -35,8 +35,8 @@ def count_steps(tail: bytes, offset: int, until: int) -> int:
     if not behind or behind[0][0] >= until:
         return 0
     before = [one for one in marks if one[0] < offset][-2:]
-    again = {step for at, step in before if at >= offset - NEAR_BYTES}
-    return len({step for _, step in behind} - again)
+    bars = {step for at, step in before if at >= offset - NEAR_BYTES and any(step[2::4])}
+    return len({step for _, step in behind} - bars)
 
 
 @given(LINES, st.data())

@@ -118,9 +118,7 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
     "an error far from the end, as eight ranks write it": (
         "".join(f"[rank{rank}]: NCCL WARN {OOM}" for rank in range(8))
         + "".join(
-            f"[rank{rank}]: releasing block {number}\n"
-            for number in range(30)
-            for rank in range(8)
+            f"[rank{rank}]: releasing block {number}\n" for number in range(30) for rank in range(8)
         )
         + "".join(ranked(rank, RAISE + "RuntimeError: stopped") for rank in range(8)),
         1,

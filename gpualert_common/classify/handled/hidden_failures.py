@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from gpualert_common.causes import LASTING_STATES, SIGNAL_CAUSES
+from gpualert_common.causes import ANNOUNCED_CAUSES, LASTING_STATES, SIGNAL_CAUSES
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.classify.chain_root import Basis
-from gpualert_common.classify.handled.handled_failures import (
-    has_ended_training,
-    has_reached_end,
-    is_after_result,
-    is_after_training,
-    is_started_again,
-    is_work_done,
+from gpualert_common.classify.handled.handled_failures import is_work_done
+from gpualert_common.classify.handled.item_summaries import is_mostly_successful
+from gpualert_common.classify.handled.surroundings import Surroundings
+from gpualert_common.classify.handled.work_lines import (
+    has_count,
+    has_match,
+    has_outcome,
+    has_work,
+    is_continued,
 )
-from gpualert_common.classify.handled.nearby_lines import lines_around
-from gpualert_common.classify.log_position import has_trained, is_last_word
+from gpualert_common.classify.handled.work_words import (
+    ANSWER,
+    HANDLED,
+    SUCCESS,
+    WARNING,
+)
+from gpualert_common.classify.log_position import has_finite_losses, has_trained, is_info_record
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.tracebacks.traceback import Context
 from gpualert_common.regex import compile_bytes, compile_text
@@ -47,6 +54,9 @@ _OF_SHELL: Final = compile_text(
 )
 """A shell's report of the end of a command, which it names."""
 
+_ANSWERS: Final = (HANDLED, ANSWER, WARNING)
+"""Words next to a failure by which the program goes on."""
+
 _LASTING_REPORTS = 3
 """A state that is reported this often, up to the end, is not a passing one."""
 
@@ -58,18 +68,14 @@ def ends_in_failure(candidates: Sequence[Candidate], readings: Sequence[LogReadi
     losses that are NaN to the end.  Of several logs the end of one says nothing: the others may go
     on.
     """
+    logs = {reading.file: reading for reading in readings}
     lasting = [one for one in candidates if one.cause in LASTING_STATES]
     if _is_persistent(lasting) or any(
         one.tier is Tier.CONFIRMED and one.is_last_word for one in lasting
     ):
-        return True
+        return not _is_recovered(lasting, logs)
     if sum(reading.size > 0 for reading in readings) > 1:
         return False
-    for reading in readings:
-        reports = [one for one in reading.observations if "child_exitcode" in one.details]
-        if any(is_last_word(reading, one.place) for one in reports):
-            return True
-    logs = {reading.file: reading for reading in readings}
     return any(_is_end_of_run(one, logs[one.file]) for one in candidates)
 
 
@@ -81,44 +87,78 @@ def _is_persistent(lasting: Sequence[Candidate]) -> bool:
     return often or max(streams.values(), default=0) >= _LASTING_REPORTS
 
 
+def _is_recovered(lasting: Sequence[Candidate], logs: Mapping[str, LogReading]) -> bool:
+    """Return whether a loss was finite behind the last reports of a state, or between them."""
+    last = sorted(lasting, key=lambda one: one.place.offset)[-_LASTING_REPORTS:]
+    counts = ((last[-1], 1), (last[0], 2))
+    return any(has_finite_losses(logs[one.file], one.place.offset, n) for one, n in counts)
+
+
 def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
-    """Return whether a log ends with it, or a shell reports the end of the training by it.
-
-    An exception needs its traceback: a bare line may be part of any text.  It did not end the run
-    if the work was done in spite of it.
-    """
-    with_traceback = one.head is not None and one.head.context is not Context.BARE
-    is_signal = one.cause in SIGNAL_CAUSES
-    if with_traceback and (one.is_last_word or has_ended_training(one, reading)):
-        return not is_work_done(one, reading)
-    if is_signal and (_is_of_helper(one, reading) or is_started_again(one, reading)):
+    """Return whether an exception, a signal or a line that names a cause ended the work."""
+    if one.head is not None and one.head.context is not Context.BARE:
+        return not is_work_done(one, one.head, reading)
+    if one.cause in SIGNAL_CAUSES:
+        return _is_end_by_signal(one, Surroundings(one, reading))
+    if not one.is_last_word:
         return False
-    if one.is_last_word and is_signal:
-        return True
-    if one.is_last_word and _is_notice_obeyed(one):
-        return not has_reached_end(one, reading)
-    if one.is_last_word and _NEVER_BEGAN.search(one.excerpt):
-        return not (has_trained(reading) or is_after_result(one, reading))
-    if one.is_last_word and _OF_SLURM.search(one.excerpt):
-        return not (is_after_result(one, reading) or has_reached_end(one, reading))
-    if is_signal and one.excerpt.startswith("Fatal Python error: "):
-        return _is_last_of_interpreter(one, reading) and not is_after_result(one, reading)
-    return is_signal and _END_OF_PYTHON.search(one.excerpt) is not None
+    around = Surroundings(one, reading)
+    if _is_notice_obeyed(one):
+        return not around.has_reached_end
+    if _NEVER_BEGAN.search(one.excerpt):
+        return not (has_trained(reading) or around.has_result)
+    if _OF_SLURM.search(one.excerpt):
+        return not (around.has_result or around.has_reached_end)
+    return is_unanswered(one, reading)
 
 
-def _is_last_of_interpreter(one: Candidate, reading: LogReading) -> bool:
-    """Return whether next to nothing but the stacks of its threads follows a crash."""
-    _, after = lines_around(one, reading)
-    return sum(not _STACKS.search(line) for line in after) <= 1
+def is_unanswered(one: Candidate, reading: LogReading) -> bool:
+    """Return whether a line near the end names a failure, in a log that shows no work at all.
+
+    What is a warning, or is answered by a retry or an alternative, is no failure of the run; nor is
+    a line that lines about the work of the program follow.
+    """
+    if one.tier in (Tier.CONFIRMED, Tier.CASCADE) or not one.is_last_word:
+        return False
+    if one.cause in SIGNAL_CAUSES | ANNOUNCED_CAUSES | LASTING_STATES:
+        return False
+    around = Surroundings(one, reading)
+    near = (*around.header, around.line, *around.after[:1])
+    if is_info_record(around.line) or any(has_match(words, near) for words in _ANSWERS):
+        return False
+    if any(map(is_mostly_successful, around.own)) or is_continued(around.before, around.own):
+        return False
+    if has_work(around.good) or has_outcome(around.good) or has_count(around.good):
+        return False
+    return not (around.has_worked or has_work(around.good_before))
 
 
-def _is_of_helper(one: Candidate, reading: LogReading) -> bool:
+# -- signals ---------------------------------------------------------------------------------
+
+
+def _is_end_by_signal(one: Candidate, around: Surroundings) -> bool:
+    """Return whether a signal ended the training, rather than a helper."""
+    if _is_of_helper(one, around):
+        return False
+    if one.is_last_word:
+        return not has_match(SUCCESS, around.good)
+    if one.excerpt.startswith("Fatal Python error: "):
+        return _is_last_of_interpreter(around) and not around.has_result
+    return _END_OF_PYTHON.search(one.excerpt) is not None
+
+
+def _is_of_helper(one: Candidate, around: Surroundings) -> bool:
     """Return whether a signal ended something else than the training, which had ended before."""
-    if is_after_training(one, reading):
+    if around.is_after_training:
         return True
     command = _OF_SHELL.search(one.excerpt)
     is_other = command is not None and _END_OF_PYTHON.search(one.excerpt) is None
-    return is_other and has_reached_end(one, reading)
+    return is_other and around.has_reached_end
+
+
+def _is_last_of_interpreter(around: Surroundings) -> bool:
+    """Return whether next to nothing but the stacks of its threads follows a crash."""
+    return sum(not _STACKS.search(line) for line in around.after) <= 1
 
 
 def _is_notice_obeyed(one: Candidate) -> bool:

@@ -7,8 +7,7 @@ from typing import Final
 from gpualert_common.regex import compile_bytes
 
 _SUMMARY: Final = compile_bytes(
-    rb"(?i)\b(\d[\d,]{0,14}) ?(?:/|(?:out )?of) ?(\d[\d,]{0,14})\b"
-    rb".{0,40}\b(?:ok|succe|convert|process|writ|done|finish|complete)"
+    rb"(?i)(?:^|[^\w/.-])(\d[\d,]{0,14}) ?(?:/|(?:out )?of) ?(\d[\d,]{0,14}),? [a-z]{2}"
     rb"|\b(?:ok|converted|processed|wrote|written|saved|done|finished|completed)\b[^\d,;]{0,20}"
     rb"\b(\d[\d,]{0,14}) ?(?:/|(?:out )?of) ?(\d[\d,]{0,14})\b"
 )
@@ -16,7 +15,7 @@ _SUMMARY: Final = compile_bytes(
 
 _COUNTS: Final = compile_bytes(
     rb"(?i)(?:^|[^f/\d\s] ?)\b(\d[\d,]{0,14}) "
-    rb"(?:ok|succeeded|passed|done|good|converted|processed|written|completed)\b"
+    rb"[a-z]{2,15}\b"
     rb".{0,40}\b(\d[\d,]{0,14}) (?:failed|skipped|left out|errors?|bad)\b"
     rb"|\b(?:ok|succeeded|passed|done|converted|processed|written|completed)[:=] ?(\d[\d,]{0,14})\b"
     rb".{0,40}\b(?:failed|skipped|errors?|bad)[:=] ?(\d[\d,]{0,14})"
@@ -35,7 +34,7 @@ def is_mostly_successful(line: bytes) -> bool:
         return False
     if found := _SUMMARY.search(line):
         good, total = _numbers(found.groups())
-        return good > 1 and 2 * good > total
+        return good > 1 and total / 2 < good <= total
     if found := _COUNTS.search(line):
         good, bad = _numbers(found.groups())
         return good > max(bad, 1)

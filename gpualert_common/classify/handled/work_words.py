@@ -12,6 +12,8 @@ TRAINING_DONE: Final = compile_bytes(
     rb"(?:done|completed?|finished|over|ended (?:success\w*|with (?:exit )?(?:status|code) 0))\b"
     rb"|\b(?:finished|completed|done with|end of) (?:the )?(?:training|fine-?tuning|fitting)\b"
     rb"|`?Trainer\.fit`? stopped: `?max_"
+    rb"|\b(?:exited with|ended|exit(?:ed)?|return(?:ed)?) \W?(?:code|status|return code):? ?0\b"
+    rb"|\bexit(?:s|ed) successfully\b"
     rb"|\ball (?:epochs|steps|folds|stages) (?:done|completed?|finished)"
 )
 """Words of a program about the end of its training."""
@@ -23,12 +25,23 @@ RESULT: Final = compile_bytes(
     rb"|\b(?:model|checkpoint|weights|adapter|artifacts?)\b.{0,20}(?:\bin|\bto|\bat|->|:) \S+"
     rb"\.(?:pth?|ckpt|safetensors|bin|onnx|keras|h5|np[yz]|pkl|joblib|msgpack)\b"
     rb"|['\"]train_runtime['\"]|\*{5} (?:train|eval|test|predict) metrics \*{5}"
-    rb"|Test metric +DataLoader"
+    rb"|Test metric +DataLoader|^OK(?: \(|\s*$)|\b[1-9]\d* passed\b"
     rb"|\b(?:final|best|test|eval|evaluation|validation|val)[ _-](?:\w+[ _-]){0,2}"
     rb"(?:loss|acc(?:uracy)?|f1|auc|bleu|wer|perplexity|ppl|mse|rmse|mae|map|miou|score|reward|return)"
     rb"\b\D{0,12}\d"
 )
-"""A result of a training: a saved model, or a final score."""
+"""A result of a program: a saved model, a final score, tests that passed."""
+
+SUCCESS: Final = compile_bytes(rb"(?i)\bsuccess\w*")
+"""Words of a launcher about a run whose workers it stopped in the end."""
+
+OUTCOME: Final = compile_bytes(
+    rb"(?i)\b(?:sav(?:e|ed|ing)|wrote|written|writing|exported|extracted|stored|success\w*|succeeded)\b"
+)
+"""An outcome of whatever work."""
+
+NEGATION: Final = compile_bytes(rb"(?i)\b(?:no|not|none|nothing|never|without|0)\b")
+"""Words that turn an outcome into none."""
 
 STEP: Final = compile_bytes(
     rb"(?i)(?:^|[^-\w]|[^-]-)(?:global_?)?(?:step|iter|iteration|epoch|batch)s?\b"
@@ -41,10 +54,21 @@ STEP: Final = compile_bytes(
 options of a command have two hyphens.
 """
 
-SCORE: Final = compile_bytes(
-    rb"(?i)\b(?:loss|acc(?:uracy)?|rmse|logloss|auc|mae|mse|reward)['\"]?\s?[:=]\s?['\"]?-?\d"
+NUMBER: Final = compile_bytes(
+    rb"(?i)(?:^|[\s=|(\[{>]|['\"a-z_)\]%]:)[-+]?\d{1,9}(?:\.\d+(?:e[-+]?\d+)?|e-\d+)"
+    rb"(?:$|[^\w./:-]|\.?$)"
 )
-"""A score of any form, such as those of Keras and XGBoost, whose steps stand elsewhere."""
+"""A number that a program computed: it has decimals, and is no address or version."""
+
+COUNT: Final = compile_bytes(rb"(?:^|[\s=:(\[,])[1-9][\d,]{0,12}(?:$|[^\w.:/,-])")
+"""A number of items, at least one."""
+
+QUANTITY: Final = compile_bytes(
+    rb"(?i)\b\d[\d.,]* ?(?:[mun]?s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|fps"
+    rb"|bytes?|[kmgt]i?b(?:/s|ytes?)?)\b"
+    rb"|\b(?:took|in|after|time|elapsed|lr|version|python|cuda|torch|speedup is)[ :=]{1,3}[\d.:,]+"
+)
+"""A time, a size or a setting."""
 
 OF: Final = compile_bytes(
     rb"(?i)\b(?:global_?)?(?:step|iter|iteration|epoch|batch)s?\b"
@@ -54,12 +78,6 @@ OF: Final = compile_bytes(
 )
 """A step of a known number of steps."""
 
-END: Final = compile_bytes(
-    rb"(?i)^\W*(?:all |run |job |script |program |experiment )?"
-    rb"(?:done|finished|completed?|success\w*)\b"
-)
-"""Words about some end: of the program, or of the script around it."""
-
 NOT_OWN: Final = compile_bytes(
     rb"^\+{1,4} |\b(?:exit(?:ed)?|return) (?:status|code)\b|\bEXIT_CODE\b"
     rb"|^make(?:\[\d+\])?: |^wandb: "
@@ -67,10 +85,18 @@ NOT_OWN: Final = compile_bytes(
 """A line of a shell, make or a tracker at its end, which they write after a failure, too."""
 
 TROUBLE: Final = compile_bytes(
-    rb"(?i)fail|error|\babort|\bstopp?ed|interrupt|crash|\bdied\b|\bnan\b|last|resum|cancel"
-    rb"|g[ia]v(?:e|ing) up|emergency|partial|rescue|^\W*0 of \d"
+    rb"(?i)fail|error|\babort|\bstopp?ed|interrupt|crash|\bdied\b|\bnan\b|\blast\b|resum|cancel"
+    rb"|g[ia]v(?:e|ing) up|emergency|partial|rescue|so far|^\W*0 of \d"
+    rb"|\b(?:cannot|can't|could not|couldn't|unable)\b"
 )
 """A line about how far the training came when it failed, rather than about its result."""
+
+NO_TROUBLE: Final = compile_bytes(
+    rb"(?i)\berr(?:or)?(?:[_ -]?\w+)?['\"]?\s{0,3}[:=]?\s{0,3}\d{1,6}(?:\.\d|e-)"
+    rb"|(?:^|[,;:(/|]|\band) ?\b0 (?:\w+ )?(?:errors?|fail\w*|abort\w*)"
+    rb"|\b(?:errors?|failed|failures)['\"]?[:=]?\s{0,3}(?:0\b|\[\])"
+)
+"""An error that is a measured value, and failures that are none."""
 
 HANDLED: Final = compile_bytes(
     rb"(?i)\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|non-?fatal"
@@ -79,18 +105,12 @@ HANDLED: Final = compile_bytes(
 )
 """Words of a program that does without what failed."""
 
-RETRIED: Final = compile_bytes(
-    rb"(?i)\b(?:retrying|falling back|will (?:be )?retr(?:y|ied)|(?:try|trying) again"
-    rb"|restarting|start(?:ing|ed)? again|(?:attempt|retry|try) \d+ ?(?:/|of) ?\d+)\b"
+ANSWER: Final = compile_bytes(
+    rb"(?i)\b(?:retrying|falling back|fallback|will (?:be )?retr(?:y|ied)|(?:try|trying) again"
+    rb"|restarting|instead|(?:start\w*|begin\w*) (?:again|fresh|anew|new|from scratch)"
+    rb"|(?:using|use) (?:the )?defaults?)\b"
 )
-"""Words of a program that tries again.  Where nothing helps, the failure is the root all the same.
-"""
-
-ALTERNATIVE: Final = compile_bytes(
-    rb"(?i)\b(?:creating|(?:start\w*|begin\w*) (?:fresh|anew|new|from scratch)|fresh start|instead"
-    rb"|(?:using|use) (?:the )?defaults?|not there|none yet|no \w+ yet)\b"
-)
-"""Words of a script about what it does where something is not there."""
+"""Words of a program that takes another way, or tries again."""
 
 WARNING: Final = compile_bytes(rb"\bWARN(?:ING)?\b|^\[?W\d{4} |^\[W ")
 """A record of a logger about a failure that its program can do without."""
@@ -114,6 +134,9 @@ TRAINING_PLACE: Final = compile_text(
     r"(?:_(?:step|loop|epoch|one_epoch|worker|batch|model|fn|func|process))?$|:_*run_epoch$"
 )
 """A function that trains: an exception that leaves it has ended it."""
+
+LIBRARY_PLACE: Final = compile_text(r"/(?:site|dist)-packages/|/lib/python\d")
+"""A place in a library, rather than in the program."""
 
 SAVING_PLACE: Final = compile_text(
     r":_*save(?:_(?:model|checkpoint|pretrained|weights|state(?:_dict)?))?$|/torch/serialization\.py:"
