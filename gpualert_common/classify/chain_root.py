@@ -8,7 +8,7 @@ from enum import IntEnum
 from gpualert_common.causes import GENERIC_CAUSES, MISMATCH_CAUSES, RESOURCE_CAUSES
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.rules import RuleSet
+from gpualert_common.classify.rules import RuleSet, Scope
 from gpualert_common.classify.tracebacks.exception_names import is_of_program, is_report
 from gpualert_common.classify.tracebacks.traceback import ChainLink, Context, Traceback
 from gpualert_common.model import Role
@@ -164,7 +164,8 @@ def _find_cause(
             if type_name in rule.exceptions:
                 return rule.id, Basis.TYPE
     if name is not None and is_of_program(name) and not _is_raised_in_library(exception):
-        wordings = compiled.match_message(exception.message, "Exception")
+        found = compiled.match_message(exception.message, "Exception")
+        wordings = [one for one in found if one.pattern.where is Scope.WORDING]
         if wordings:
             return wordings[0].pattern.cause, Basis.WORDING
     is_other = exception.context is Context.NATIVE or is_report(exception.type)
