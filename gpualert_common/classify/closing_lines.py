@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
-from gpualert_common.causes import GENERIC_CAUSES
+from gpualert_common.causes import ANNOUNCED_CAUSES, GENERIC_CAUSES
 from gpualert_common.classify.candidates import Candidate, candidate_of_line
 from gpualert_common.classify.chain_root import Basis
 from gpualert_common.classify.compiled_rules import CompiledRules, PatternMatch, compile_rules
@@ -40,6 +40,18 @@ _ERROR_WORD_ALONE: Final = compile_text(
 )
 """A line of an error word only; the next line says what happened."""
 
+_FOOTER: Final = compile_text(
+    r"^(?:[$+] |wandb: |make(?:\[\d+\])?: |npm ERR!|Sender: |Subject: |Exited with exit code|Job <\d+> was "
+    r"|Resource usage|Resources?: |\s*(?:CPU|Run|Turnaround) time|The output \(if any\)|Read file <"
+    r"|\s*(?:Max|Average|Delta|Total Requested) (?:Memory|Swap|Processes|Threads)|Your job looked like"
+    r"|(?:Job ID|Cluster|User/Group|State|Nodes|Cores(?: per node)?|CPU (?:Utilized|Efficiency)): "
+    r"|(?:Job Wall-clock time|Memory (?:Utilized|Efficiency)): |exit status \d+$|\s*Exit code: +\d"
+    r"|\s*Process name: \[|mpi(?:run|exec) detected|Primary job +terminated|the job to be terminated"
+    r"|a non-zero exit code|(?:##\[error\]|Error: )Process completed with exit code"
+    r"|Cleaning up |Uploading artifacts|Post job cleanup|# Accounting: |# Ended \(code )"
+)
+"""A line that a shell, a build tool or a scheduler writes behind a program, whatever happened."""
+
 _SAYS_SOMETHING: Final = compile_text(r"[A-Za-z]{2}")
 """A line of words, rather than one that separates others."""
 
@@ -59,7 +71,10 @@ _NO_STATEMENT: Final = compile_text(
 _OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
 """Causes of exceptions that the words of a program explain, rather than those of another tool."""
 
-_NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
+_NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|notice|trace)\b")
+
+_WARNING: Final = compile_text(r"(?i)^.{0,50}\bwarn(?:ing)?\b")
+"""A warning, which is all that many programs make of a notice that they have to stop."""
 
 
 def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
@@ -181,7 +196,7 @@ def _read_closing_lines(reading: LogReading, program: CompiledRules) -> Iterator
     announced: set[str] = set()
     for line, before in zip_longest(found, found[1:]):
         text = line.text.text.strip()
-        if not _SAYS_SOMETHING.search(text) or _is_of_others(program, text):
+        if not _SAYS_SOMETHING.search(text) or _FOOTER.match(text) or _is_of_others(program, text):
             yield line
             continue
         words.add(text)
@@ -217,5 +232,7 @@ def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_Clo
         return
     if any(pattern.role is not Role.ROOT for pattern, _ in program.match_exception(text)):
         return  # a report, a consequence, or a text that only resembles a failure
+    is_warning = _WARNING.match(text) is not None
     for pattern, match in match_last_words(program, text):
-        yield _ClosingMatch(pattern, match, line)
+        if not is_warning or pattern.cause in ANNOUNCED_CAUSES:
+            yield _ClosingMatch(pattern, match, line)
