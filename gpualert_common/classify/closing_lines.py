@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any, Final
@@ -52,6 +53,19 @@ _FOOTER: Final = compile_text(
 )
 """A line that a shell, a build tool or a scheduler writes behind a program, whatever happened."""
 
+_FAILURE_WORD: Final = compile_text(
+    r"(?i)\b(?:no|not|none|nothing|never|cannot|can't|couldn't|doesn't|isn't|without|unable|impossible|too"
+    r"|needs?|must|only|error|fail\w*|fatal|panic\w*|exception|abort\w*|stop\w*|giv\w+ up|gave up|quit\w*"
+    r"|leav\w+|exit\w*|end(?:s|ed|ing)|terminat\w+|halt\w*|kill\w*|cancel\w*|refus\w+|reject\w+|bye"
+    r"|bad|wrong|broken|invalid|illegal|unknown|unmet|missing|absent|lost|gone|dead|out of)\b"
+)
+"""A word by which a program says that something failed, or that it ends."""
+
+_NUMBER: Final = compile_text(r"\d[\d.,:]*")
+
+_LINES_OF_PROGRESS = 3
+"""Lines that differ only in their numbers are progress, if there are so many of them."""
+
 _SAYS_SOMETHING: Final = compile_text(r"[A-Za-z]{2}")
 """A line of words, rather than one that separates others."""
 
@@ -84,13 +98,16 @@ def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
     return program.match_message(message, None) or program.match_wordings(text.strip())
 
 
-def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
+def find_last_resort(
+    readings: Sequence[LogReading], rules: RuleSet, chosen: Candidate | None = None
+) -> Candidate | None:
     """Return the cause that the closing lines name, for a log that names none elsewhere.
 
     Patterns that count only in exceptions are matched against every line here: of some logs only
     the middle of a message is left, and some programs print exceptions in a form of their own.
     Of several matches the first by the order of the rules counts, then the last in the log.  Only
-    where there is none, the wording of the program's last words counts.
+    where there is none, the wording of the program's last words counts, and then their topic, unless
+    *chosen* is an exception, which says more.
     """
     program = compile_rules(rules)
     lines = [one for reading in readings for one in _read_closing_lines(reading, program)]
@@ -98,7 +115,8 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
         found = _first_candidate(match for line in lines for match in find(program, line))
         if found is not None:
             return found
-    return None
+    is_exception = chosen is not None and chosen.head is not None
+    return None if is_exception else _find_topic(program, lines)
 
 
 def find_in_words(
@@ -158,6 +176,27 @@ class _ClosingMatch(Struct, frozen=True):
         behind = reading.tail.count(b"\n", offset - reading.tail_offset)
         place = LinePosition(reading.lines - behind + reading.tail.endswith(b"\n"), offset)
         return make_observation(self.pattern, self.match, self.line.text, reading.file, place)
+
+
+def _find_topic(program: CompiledRules, lines: Sequence[_ClosingLine]) -> Candidate | None:
+    """Return the cause of whose vocabulary the last words use most."""
+    shapes = Counter(_NUMBER.sub("#", line.text.text) for line in lines)
+    last = [
+        line
+        for line in lines
+        if shapes[_NUMBER.sub("#", line.text.text)] < _LINES_OF_PROGRESS
+        and _is_statement(program, line)
+        and not _WARNING.match(line.text.text)
+    ]
+    if not any(_FAILURE_WORD.search(line.text.text) for line in last):
+        return None  # it may only have written what it does
+    topic = program.match_topic(line.text.text for line in last)
+    if topic is None:
+        return None
+    found = ((match, line) for line in last for match in program.match_words(topic, line.text.text))
+    match, line = next(found)
+    candidate = candidate_of_line(_ClosingMatch(topic, match, line).observation(), line.reading)
+    return None if candidate.is_followed_by_progress else replace(candidate, basis=Basis.TOPIC)
 
 
 def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
@@ -226,12 +265,21 @@ def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_C
             yield _ClosingMatch(pattern, match, line)
 
 
-def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
+def _is_statement(program: CompiledRules, line: _ClosingLine) -> bool:
+    """Return whether the program says in *line* what happened.
+
+    A report, a consequence, or a text that only resembles a failure is no such line.
+    """
     text = line.text.text
     if not line.is_last_word or _NO_STATEMENT.search(text):
+        return False
+    return all(pattern.role is Role.ROOT for pattern, _ in program.match_exception(text))
+
+
+def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
+    text = line.text.text
+    if not _is_statement(program, line):
         return
-    if any(pattern.role is not Role.ROOT for pattern, _ in program.match_exception(text)):
-        return  # a report, a consequence, or a text that only resembles a failure
     is_warning = _WARNING.match(text) is not None
     for pattern, match in match_last_words(program, text):
         if not is_warning or pattern.cause in ANNOUNCED_CAUSES:
