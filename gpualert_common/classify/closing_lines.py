@@ -98,16 +98,14 @@ def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
     return program.match_message(message, None) or program.match_wordings(text.strip())
 
 
-def find_last_resort(
-    readings: Sequence[LogReading], rules: RuleSet, chosen: Candidate | None = None
-) -> Candidate | None:
+def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
     """Return the cause that the closing lines name, for a log that names none elsewhere.
 
     Patterns that count only in exceptions are matched against every line here: of some logs only
     the middle of a message is left, and some programs print exceptions in a form of their own.
     Of several matches the first by the order of the rules counts, then the last in the log.  Only
-    where there is none, the wording of the program's last words counts, and then their topic, unless
-    *chosen* is an exception, which says more.
+    where there is none, the wording of the program's last words counts, and then their topic, if
+    no exception says more.
     """
     program = compile_rules(rules)
     lines = [one for reading in readings for one in _read_closing_lines(reading, program)]
@@ -115,8 +113,8 @@ def find_last_resort(
         found = _first_candidate(match for line in lines for match in find(program, line))
         if found is not None:
             return found
-    is_exception = chosen is not None and chosen.head is not None
-    return None if is_exception else _find_topic(program, lines)
+    is_raised = any(reading.tracebacks for reading in readings)
+    return None if is_raised else _find_topic(program, lines)
 
 
 def find_in_words(

@@ -173,7 +173,7 @@ def _consider_closing_lines(
     is_named = chosen is not None and seen in GENERIC_CAUSES and _says_more_than_type(chosen)
     found = None
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
-        found = find_last_resort(readings, rules, chosen)
+        found = find_last_resort(readings, rules)
     elif seen in EXPLAINED_IN_WORDS and not is_named:
         found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen], chosen)
     if found is not None:
