@@ -160,14 +160,27 @@ def _find_cause(
     wordings = compiled.match_message(exception.message, name)
     if wordings:
         return wordings[0].pattern.cause, Basis.WORDING
-    for type_name in (exception.type, exception.name):
-        for rule in rules:
-            if type_name in rule.exceptions:
-                return rule.id, Basis.TYPE
+    by_type = next(
+        (
+            rule.id
+            for type_name in (exception.type, exception.name)
+            for rule in rules
+            if type_name in rule.exceptions
+        ),
+        None,
+    )
+    if by_type is not None and by_type not in GENERIC_CAUSES:
+        return by_type, Basis.TYPE
     if name is not None and is_of_program(name) and not _is_raised_in_library(exception):
         found = compiled.match_message(exception.message, "Exception")
         wordings = [one for one in found if one.pattern.where is Scope.WORDING]
         if wordings:
             return wordings[0].pattern.cause, Basis.WORDING
+    if exception.source.startswith("raise ") and not _is_raised_in_library(exception):
+        topic = compiled.match_topic([exception.message])
+        if topic is not None:
+            return topic.cause, Basis.TOPIC
+    if by_type is not None:
+        return by_type, Basis.TYPE
     is_other = exception.context is Context.NATIVE or is_report(exception.type)
     return ("runtime_error" if is_other else "traceback"), Basis.TYPE
