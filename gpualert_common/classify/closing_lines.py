@@ -57,7 +57,8 @@ _FAILURE_WORD: Final = compile_text(
     r"(?i)\b(?:no|not|none|nothing|never|cannot|can't|couldn't|doesn't|isn't|without|unable|impossible|too"
     r"|needs?|must|only|error|fail\w*|fatal|panic\w*|exception|abort\w*|stop\w*|giv\w+ up|gave up|quit\w*"
     r"|leav\w+|exit\w*|end(?:s|ed|ing)|terminat\w+|halt\w*|kill\w*|cancel\w*|refus\w+|reject\w+|bye"
-    r"|bad|wrong|broken|invalid|illegal|unknown|unmet|missing|absent|lost|gone|dead|out of)\b"
+    r"|bad|wrong|broken|invalid|illegal|unknown|unmet|missing|absent|lost|gone|dead|out of"
+    r"|lacks?|differ\w*|mismatch\w*|conflict\w*|stuck|hung|wants?|taken|back|away|update|upgrade|fix|correct)\b"
 )
 """A word by which a program says that something failed, or that it ends."""
 
