@@ -17,7 +17,7 @@ from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation, make_observation
 from gpualert_common.classify.rules import RulePattern, RuleSet, Scope
 from gpualert_common.model import Role
-from gpualert_common.regex import compile_text
+from gpualert_common.regex import compile_bytes, compile_text
 from gpualert_common.structs import Struct, replace
 
 _CLOSING_LINES = 100
@@ -54,13 +54,21 @@ _FOOTER: Final = compile_text(
 """A line that a shell, a build tool or a scheduler writes behind a program, whatever happened."""
 
 _FAILURE_WORD: Final = compile_text(
-    r"(?i)\b(?:no|not|none|nothing|never|cannot|can't|couldn't|doesn't|isn't|without|unable|impossible|too"
-    r"|needs?|must|only|error|fail\w*|fatal|panic\w*|exception|abort\w*|stop\w*|giv\w+ up|gave up|quit\w*"
-    r"|leav\w+|exit\w*|end(?:s|ed|ing)|terminat\w+|halt\w*|kill\w*|cancel\w*|refus\w+|reject\w+|bye"
-    r"|bad|wrong|broken|invalid|illegal|unknown|unmet|missing|absent|lost|gone|dead|out of"
-    r"|lacks?|differ\w*|mismatch\w*|conflict\w*|stuck|hung|wants?|taken|back|away|update|upgrade|fix|correct)\b"
+    r"(?i)\b(?:cannot|can't|couldn't|doesn't|unable|impossible|too|error|fail\w*|fatal|panic\w*|exception"
+    r"|abort\w*|stop\w*|giv\w+ up|gave up|quit\w*|leaving|leaves|exit\w*|ends?|ending|ended|terminat\w+"
+    r"|halt\w*|kill\w*|cancel\w*|refus\w+|reject\w+|bye|done for|bad|wrong|broken|invalid|illegal|unknown"
+    r"|unmet|missing|absent|lost|gone|dead|lacks?|mismatch\w*|conflict\w*|stuck|hung|parked|update one)\b"
 )
 """A word by which a program says that something failed, or that it ends."""
+
+_ERROR_RECORD: Final = compile_bytes(
+    rb"(?i)[\"'](?:level|levelname|severity|lvl)[\"'] ?: ?[\"'](?:err|crit|fatal|panic)|^.{0,40}\b(?:error|fatal|critical)\b"
+    rb"|^[EF]\d{4} \d\d:"
+)
+"""The record of an error, as a logger writes it."""
+
+_LINES_OF_STATEMENT = 2
+"""Lines before one with such a word that may say why."""
 
 _NUMBER: Final = compile_text(r"\d[\d.,:]*")
 
@@ -150,8 +158,8 @@ def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
 class _ClosingLine(Struct, frozen=True):
     """One of the closing lines of a log, without its prefixes; ``lines_back`` is 0 for the last.
 
-    ``is_message`` is True for the message of an exception, ``is_last_word`` for a line that the
-    program may have ended with, to say why.
+    ``is_message`` is True for the message of an exception, ``is_error`` for the record of an error,
+    ``is_last_word`` for a line that the program may have ended with, to say why.
     """
 
     text: PrefixedLine
@@ -159,6 +167,7 @@ class _ClosingLine(Struct, frozen=True):
     offset: int
     lines_back: int
     is_message: bool
+    is_error: bool = False
     is_last_word: bool = False
 
 
@@ -187,8 +196,12 @@ def _find_topic(program: CompiledRules, lines: Sequence[_ClosingLine]) -> Candid
         and _is_statement(program, line)
         and not _WARNING.match(line.text.text)
     ]
-    if not any(_FAILURE_WORD.search(line.text.text) for line in last):
-        return None  # it may only have written what it does
+    failures = [at for at, line in enumerate(last) if line.is_error or _says_failure(line)]
+    last = [  # the last comes first, and it may only have written what it does
+        line
+        for at, line in enumerate(last)
+        if any(0 <= at - failure <= _LINES_OF_STATEMENT for failure in failures)
+    ]
     topic = program.match_topic(line.text.text for line in last)
     if topic is None:
         return None
@@ -196,6 +209,10 @@ def _find_topic(program: CompiledRules, lines: Sequence[_ClosingLine]) -> Candid
     match, line = next(found)
     candidate = candidate_of_line(_ClosingMatch(topic, match, line).observation(), line.reading)
     return None if candidate.is_followed_by_progress else replace(candidate, basis=Basis.TOPIC)
+
+
+def _says_failure(line: _ClosingLine) -> bool:
+    return _FAILURE_WORD.search(line.text.text) is not None
 
 
 def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
@@ -228,8 +245,10 @@ def _read_closing_lines(reading: LogReading, program: CompiledRules) -> Iterator
         at -= len(piece) + 1
         if not piece.strip() or any(start <= at < end for start, end in quoted):
             continue
-        line = strip_prefixes(canonicalize(piece))
-        found.append(_ClosingLine(line, reading, at, lines_back, at in messages))
+        plain = canonicalize(piece)
+        is_error = _ERROR_RECORD.search(plain) is not None
+        line = strip_prefixes(plain)
+        found.append(_ClosingLine(line, reading, at, lines_back, at in messages, is_error))
     words: set[str] = set()
     announced: set[str] = set()
     for line, before in zip_longest(found, found[1:]):
