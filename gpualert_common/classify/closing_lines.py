@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import zip_longest
 from typing import Any, Final
 
 from gpualert_common.causes import ANNOUNCED_CAUSES, GENERIC_CAUSES
@@ -42,28 +41,31 @@ _ERROR_WORD_ALONE: Final = compile_text(
 """A line of an error word only; the next line says what happened."""
 
 _FOOTER: Final = compile_text(
-    r"^(?:[$+] |wandb: |make(?:\[\d+\])?: |npm ERR!|Sender: |Subject: |Exited with exit code|Job <\d+> was "
-    r"|Resource usage|Resources?: |\s*(?:CPU|Run|Turnaround) time|The output \(if any\)|Read file <"
-    r"|\s*(?:Max|Average|Delta|Total Requested) (?:Memory|Swap|Processes|Threads)|Your job looked like"
-    r"|(?:Job ID|Cluster|User/Group|State|Nodes|Cores(?: per node)?|CPU (?:Utilized|Efficiency)): "
+    r"^(?:[$+] |wandb: |make(?:\[\d+\])?: |npm ERR!|Sender: |Subject: |Exited with exit code"
+    r"|Job <\d+> was |Resource usage|Resources?: |\s*(?:CPU|Run|Turnaround) time|Read file <"
+    r"|\s*(?:Max|Average|Delta|Total Requested) (?:Memory|Swap|Processes|Threads)"
+    r"|The output \(if any\)"
+    r"|(?:Job ID|Cluster|User/Group|Nodes|Cores(?: per node)?|CPU (?:Utilized|Efficiency)): "
     r"|(?:Job Wall-clock time|Memory (?:Utilized|Efficiency)): |exit status \d+$|\s*Exit code: +\d"
-    r"|\s*Process name: \[|mpi(?:run|exec) detected|Primary job +terminated|the job to be terminated"
-    r"|a non-zero exit code|(?:##\[error\]|Error: )Process completed with exit code"
-    r"|Cleaning up |Uploading artifacts|Post job cleanup|# Accounting: |# Ended \(code )"
+    r"|\s*Process name: \[|mpi(?:run|exec) detected|Primary job +terminated|a non-zero exit code"
+    r"|the job to be terminated|(?:##\[error\]|Error: )Process completed with exit code"
+    r"|Your job looked like|Cleaning up |Uploading artifacts|Post job cleanup|# Accounting: "
+    r"|# Ended \(code )"
 )
 """A line that a shell, a build tool or a scheduler writes behind a program, whatever happened."""
 
 _FAILURE_WORD: Final = compile_text(
-    r"(?i)\b(?:cannot|can't|couldn't|doesn't|unable|impossible|too|error|fail\w*|fatal|panic\w*|exception"
-    r"|abort\w*|stop\w*|giv\w+ up|gave up|quit\w*|leaving|leaves|exit\w*|ends?|ending|ended|terminat\w+"
-    r"|halt\w*|kill\w*|cancel\w*|refus\w+|reject\w+|bye|done for|bad|wrong|broken|invalid|illegal|unknown"
-    r"|unmet|missing|absent|lost|gone|dead|lacks?|mismatch\w*|conflict\w*|stuck|hung|parked|update one)\b"
+    r"(?i)\b(?:cannot|can't|couldn't|doesn't|unable|impossible|too|error|fail\w*|fatal|panic\w*"
+    r"|exception|abort\w*|stop\w*|giv\w+ up|gave up|quit\w*|leaving|leaves|exit\w*|end(?:s|ed|ing)?"
+    r"|terminat\w+|halt\w*|kill\w*|cancel\w*|refus\w+|reject\w+|bye|done for|bad|wrong|broken"
+    r"|invalid|illegal|unknown|unmet|missing|absent|lost|gone|dead|lacks?|mismatch\w*|conflict\w*|stuck|hung"
+    r"|parked|update one)\b"
 )
 """A word by which a program says that something failed, or that it ends."""
 
 _ERROR_RECORD: Final = compile_bytes(
-    rb"(?i)[\"'](?:level|levelname|severity|lvl)[\"'] ?: ?[\"'](?:err|crit|fatal|panic)|^.{0,40}\b(?:error|fatal|critical)\b"
-    rb"|^[EF]\d{4} \d\d:"
+    rb"(?i)[\"'](?:level|levelname|severity|lvl)[\"'] ?: ?[\"'](?:err|crit|fatal|panic)"
+    rb"|^.{0,40}\b(?:error|fatal|critical)\b|^[EF]\d{4} \d\d:"
 )
 """The record of an error, as a logger writes it."""
 
@@ -196,7 +198,7 @@ def _find_topic(program: CompiledRules, lines: Sequence[_ClosingLine]) -> Candid
         and _is_statement(program, line)
         and not _WARNING.match(line.text.text)
     ]
-    failures = [at for at, line in enumerate(last) if line.is_error or _says_failure(line)]
+    failures = [at for at, line in enumerate(last) if _says_failure(line)]
     last = [  # the last comes first, and it may only have written what it does
         line
         for at, line in enumerate(last)
@@ -212,7 +214,8 @@ def _find_topic(program: CompiledRules, lines: Sequence[_ClosingLine]) -> Candid
 
 
 def _says_failure(line: _ClosingLine) -> bool:
-    return _FAILURE_WORD.search(line.text.text) is not None
+    """Return whether the program says in *line* that something failed, or that it ends."""
+    return line.is_error or _FAILURE_WORD.search(line.text.text) is not None
 
 
 def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
@@ -247,27 +250,30 @@ def _read_closing_lines(reading: LogReading, program: CompiledRules) -> Iterator
             continue
         plain = canonicalize(piece)
         is_error = _ERROR_RECORD.search(plain) is not None
-        line = strip_prefixes(plain)
-        found.append(_ClosingLine(line, reading, at, lines_back, at in messages, is_error))
+        text = strip_prefixes(plain)
+        found.append(_ClosingLine(text, reading, at, lines_back, at in messages, is_error))
     words: set[str] = set()
     announced: set[str] = set()
-    for line, before in zip_longest(found, found[1:]):
-        text = line.text.text.strip()
-        if not _SAYS_SOMETHING.search(text) or _FOOTER.match(text) or _is_of_others(program, text):
+    for line, before in zip(found, (*found[1:], None), strict=False):
+        words_of_line = line.text.text.strip()
+        if not _is_of_program(program, words_of_line):
             yield line
             continue
-        words.add(text)
-        is_last = len(words) <= _LAST_WORDS and not _NO_ERROR.match(text)
-        if not is_last and len(announced) < _ANNOUNCED_WORDS and _is_announced(text, before):
-            announced.add(text)
+        words.add(words_of_line)
+        is_last = len(words) <= _LAST_WORDS and not _NO_ERROR.match(words_of_line)
+        is_rare = len(announced) < _ANNOUNCED_WORDS
+        if not is_last and is_rare and _is_announced(words_of_line, before):
+            announced.add(words_of_line)
             is_last = True
         yield replace(line, is_last_word=is_last and not line.is_message)
 
 
-def _is_of_others(program: CompiledRules, text: str) -> bool:
-    """Return whether a launcher or another process says *text* of a failure."""
+def _is_of_program(program: CompiledRules, text: str) -> bool:
+    """Return whether *text* has words, and no launcher or scheduler wrote them of the program."""
+    if not _SAYS_SOMETHING.search(text) or _FOOTER.match(text):
+        return False
     roles = {found.pattern.role for found in program.match_exception(text)}
-    return bool(roles & {Role.REPORT, Role.CASCADE})
+    return not roles & {Role.REPORT, Role.CASCADE}
 
 
 def _is_announced(text: str, before: _ClosingLine | None) -> bool:

@@ -17,7 +17,6 @@ from gpualert_common.classify.tracebacks.lines import MARKER_EXPRESSIONS, MARKER
 from gpualert_common.model import Role
 from gpualert_common.regex import NEVER, RegexError, compile_text
 
-
 _TOPIC_WORDS = 2
 """Different words of a topic that show it."""
 
@@ -104,7 +103,6 @@ class CompiledRules:
     def match_wordings(self, text: str) -> list[PatternMatch]:
         """Return the wordings that match *text*, a line."""
         return _search((one for one in self._weak if one.where is Scope.WORDING), text)
-
 
     def count_topic_words(self, texts: Iterable[str]) -> list[tuple[RulePattern, int]]:
         """Return the topics with the number of different words of each in *texts*, most first."""

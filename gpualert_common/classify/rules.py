@@ -27,8 +27,8 @@ class Scope(StrEnum):
 
     Message and wording count in the message of an exception that nothing else explains, and behind
     "error:" at the end of a log that names no cause; a wording counts in any of its last lines.
-    A topic is the vocabulary of a cause: it counts where no wording does, if the last lines use more
-    different words of it than of any other.
+    A topic is the vocabulary of a cause: it counts where no wording does, if the last lines use
+    more different words of it than of any other.
     """
 
     ANYWHERE = "anywhere"
