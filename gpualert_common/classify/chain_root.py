@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 from gpualert_common.causes import GENERIC_CAUSES, MISMATCH_CAUSES, RESOURCE_CAUSES
-from gpualert_common.classify.compiled_rules import compile_rules
+from gpualert_common.classify.compiled_rules import CompiledRules, compile_rules
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.rules import RuleSet, Scope
+from gpualert_common.classify.rules import RulePattern, RuleSet, Scope
 from gpualert_common.classify.tracebacks.exception_names import is_of_program, is_report
 from gpualert_common.classify.tracebacks.traceback import ChainLink, Context, Traceback
 from gpualert_common.model import Role
@@ -136,6 +136,22 @@ def _by_rule_order(found: Sequence[Observation]) -> tuple[Observation, ...]:
     return tuple(sorted(naming, key=lambda one: one.pattern.order))
 
 
+_OF_INTERPRETER = frozenset(
+    {"TypeError", "AttributeError", "NameError", "KeyError", "IndexError", "AssertionError"}
+)
+"""Types by which Python reports a mistake in the program, seldom the program itself."""
+
+
+def _find_topic(exception: Traceback, compiled: CompiledRules) -> RulePattern | None:
+    """Return the topic of the message that a program gave an exception."""
+    wordings = compiled.match_wordings(exception.message)
+    if exception.name in _OF_INTERPRETER or any(
+        one.pattern.cause in GENERIC_CAUSES for one in wordings
+    ):
+        return None
+    return compiled.match_topic([exception.message])
+
+
 def _is_raised_in_library(exception: Traceback) -> bool:
     """Return whether an installed package raised it; without frames that is not known."""
     return any(part in place for place in exception.places[-1:] for part in _LIBRARIES)
@@ -177,7 +193,7 @@ def _find_cause(
         if wordings:
             return wordings[0].pattern.cause, Basis.WORDING
     if exception.source.startswith("raise ") and not _is_raised_in_library(exception):
-        topic = compiled.match_topic([exception.message])
+        topic = _find_topic(exception, compiled)
         if topic is not None:
             return topic.cause, Basis.TOPIC
     if by_type is not None:
