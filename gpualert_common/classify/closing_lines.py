@@ -15,6 +15,7 @@ from gpualert_common.classify.lines import LinePosition, canonicalize
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation, make_observation
 from gpualert_common.classify.rules import RulePattern, RuleSet, Scope
+from gpualert_common.classify.tracebacks.exception_names import find_bare_exception
 from gpualert_common.model import Role
 from gpualert_common.regex import compile_bytes, compile_text
 from gpualert_common.structs import Struct, replace
@@ -80,18 +81,22 @@ _LINES_OF_PROGRESS = 3
 _SAYS_SOMETHING: Final = compile_text(r"[A-Za-z]{2}")
 """A line of words, rather than one that separates others."""
 
-_NO_STATEMENT: Final = compile_text(
+_GUESS: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
     r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
-    r"|\b(?:potential|e\.g\.|or crashed)\b|^(?:tip|note|hint)s?:"
-    r"|\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
+    r"|\b(?:potential|e\.g\.|or crashed)\b|^(?:tip|note|hint)s?:|^wandb: |\b[A-Z]\w*Warning: "
+)
+"""A command that a shell repeats, and words by which a program guesses or advises."""
+
+_GOES_ON: Final = compile_text(
+    r"(?i)\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
     r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
     r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
-    r"|\busing (?:the |its )?defaults?\b"
+    r"|\busing (?:the |its )?defaults?\b|\busing (?:the )?cpu\b|\bweights are random\b"
     r"|[,;.:] ?(?:re-?)?(?:download|comput|creat|load|build|generat|fetch|clean|initiali[sz])ing\b"
-    r"|\btraining a new\b|^wandb: |\b[A-Z]\w*Warning: "
+    r"|\btraining a new\b"
 )
-"""A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
+"""Words by which a program goes on."""
 
 _OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
 """Causes of exceptions that the words of a program explain, rather than those of another tool."""
@@ -284,7 +289,10 @@ def _is_announced(text: str, before: _ClosingLine | None) -> bool:
 
 
 def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
-    for pattern, match in program.match_exception(line.text.text):
+    text = line.text.text
+    if _GOES_ON.search(text) and find_bare_exception(text) is None:
+        return
+    for pattern, match in program.match_exception(text):
         if pattern.role is Role.ROOT:
             yield _ClosingMatch(pattern, match, line)
 
@@ -295,7 +303,7 @@ def _is_statement(program: CompiledRules, line: _ClosingLine) -> bool:
     A report, a consequence, or a text that only resembles a failure is no such line.
     """
     text = line.text.text
-    if not line.is_last_word or _NO_STATEMENT.search(text):
+    if not line.is_last_word or _GUESS.search(text) or _GOES_ON.search(text):
         return False
     return all(pattern.role is Role.ROOT for pattern, _ in program.match_exception(text))
 

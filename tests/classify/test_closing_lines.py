@@ -101,6 +101,8 @@ NO_STATEMENTS = [
     "$ grep -i 'resume refused' train.log",
     "the data are probably damaged",
     "a worker may have been killed by the operator",
+    "no checkpoint found in out/, starting from scratch",
+    "no GPU found, using CPU",
 ]
 
 
