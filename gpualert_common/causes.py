@@ -99,6 +99,14 @@ EXPLAINED_IN_WORDS = {
             "disk_full",
         }
     ),
+    "runtime_error": frozenset(
+        {
+            *("asset", "file_not_found", "permission", "network", "data", "checkpoint"),
+            *("disk_full", "config", "missing_module", "dependency", "cuda_environment"),
+            *("gpu_hardware", "nan_loss", "idle_hang", "preempted", "node_failure"),
+        }
+    ),
+    "segfault": frozenset({"idle_hang"}),
     "collective": frozenset({"gpu_hardware", "node_failure", "preempted"}),
     "node_failure": frozenset({"preempted"}),
     "time_limit": frozenset({"idle_hang"}),

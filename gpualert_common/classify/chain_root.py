@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 from gpualert_common.causes import GENERIC_CAUSES, MISMATCH_CAUSES, RESOURCE_CAUSES
-from gpualert_common.classify.compiled_rules import compile_rules
+from gpualert_common.classify.compiled_rules import CompiledRules, compile_rules
 from gpualert_common.classify.observations import Observation
-from gpualert_common.classify.rules import RuleSet
+from gpualert_common.classify.rules import RulePattern, RuleSet, Scope
 from gpualert_common.classify.tracebacks.exception_names import is_of_program, is_report
 from gpualert_common.classify.tracebacks.traceback import ChainLink, Context, Traceback
 from gpualert_common.model import Role
@@ -18,14 +18,15 @@ from gpualert_common.structs import Struct
 class Basis(IntEnum):
     """The part of the log that a cause is read from, the most reliable last."""
 
-    LAST_WORDS = 0
-    CLOSING_LINE = 1
-    LINE = 2
-    WORDING = 3
-    PLACE = 4
-    TYPE = 5
-    MESSAGE = 6
-    CONFIRMATION = 7
+    TOPIC = 0
+    LAST_WORDS = 1
+    CLOSING_LINE = 2
+    LINE = 3
+    WORDING = 4
+    PLACE = 5
+    TYPE = 6
+    MESSAGE = 7
+    CONFIRMATION = 8
 
 
 class ChainMember(Struct, frozen=True):
@@ -135,6 +136,22 @@ def _by_rule_order(found: Sequence[Observation]) -> tuple[Observation, ...]:
     return tuple(sorted(naming, key=lambda one: one.pattern.order))
 
 
+_OF_INTERPRETER = frozenset(
+    {"TypeError", "AttributeError", "NameError", "KeyError", "IndexError", "AssertionError"}
+)
+"""Types by which Python reports a mistake in the program, seldom the program itself."""
+
+
+def _find_topic(exception: Traceback, compiled: CompiledRules) -> RulePattern | None:
+    """Return the topic of the message that a program gave an exception."""
+    wordings = compiled.match_wordings(exception.message)
+    if exception.name in _OF_INTERPRETER or any(
+        one.pattern.cause in GENERIC_CAUSES for one in wordings
+    ):
+        return None
+    return compiled.match_topic([exception.message])
+
+
 def _is_raised_in_library(exception: Traceback) -> bool:
     """Return whether an installed package raised it; without frames that is not known."""
     return any(part in place for place in exception.places[-1:] for part in _LIBRARIES)
@@ -159,13 +176,27 @@ def _find_cause(
     wordings = compiled.match_message(exception.message, name)
     if wordings:
         return wordings[0].pattern.cause, Basis.WORDING
-    for type_name in (exception.type, exception.name):
-        for rule in rules:
-            if type_name in rule.exceptions:
-                return rule.id, Basis.TYPE
+    by_type = next(
+        (
+            rule.id
+            for type_name in (exception.type, exception.name)
+            for rule in rules
+            if type_name in rule.exceptions
+        ),
+        None,
+    )
+    if by_type is not None and by_type not in GENERIC_CAUSES:
+        return by_type, Basis.TYPE
     if name is not None and is_of_program(name) and not _is_raised_in_library(exception):
-        wordings = compiled.match_message(exception.message, "Exception")
+        found = compiled.match_message(exception.message, "Exception")
+        wordings = [one for one in found if one.pattern.where is Scope.WORDING]
         if wordings:
             return wordings[0].pattern.cause, Basis.WORDING
+    if exception.source.startswith("raise ") and not _is_raised_in_library(exception):
+        topic = _find_topic(exception, compiled)
+        if topic is not None:
+            return topic.cause, Basis.TOPIC
+    if by_type is not None:
+        return by_type, Basis.TYPE
     is_other = exception.context is Context.NATIVE or is_report(exception.type)
     return ("runtime_error" if is_other else "traceback"), Basis.TYPE

@@ -1,22 +1,17 @@
-"""The closing lines of a log that names no cause elsewhere: the last resort."""
+"""The closing lines of a log, and which of them are a program's own words about its end."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Final
 
-from gpualert_common.causes import COMMUNICATION_CAUSES, GENERIC_CAUSES
-from gpualert_common.classify.candidates import Candidate, candidate_of_line
-from gpualert_common.classify.chain_root import Basis
-from gpualert_common.classify.compiled_rules import CompiledRules, PatternMatch, compile_rules
+from gpualert_common.classify.compiled_rules import CompiledRules
 from gpualert_common.classify.line_prefixes import PrefixedLine, strip_prefixes
-from gpualert_common.classify.lines import LinePosition, canonicalize
+from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.log_reading import LogReading
-from gpualert_common.classify.observations import Observation, make_observation
-from gpualert_common.classify.rules import RulePattern, RuleSet, Scope
 from gpualert_common.model import Role
-from gpualert_common.regex import compile_text
+from gpualert_common.regex import compile_bytes, compile_text
 from gpualert_common.structs import Struct, replace
 
 _CLOSING_LINES = 100
@@ -35,6 +30,7 @@ _ERROR_WORD: Final = (
     r"(?:(?i:\b\w*(?:error|exception|fatal|critical|failed|failure|abort(?:ed|ing)?|panic|giving up"
     r"|stopp(?:ed|ing)|exiting))\b[\])]*\s*[:—-]+\s*|\b(?:ERROR|FATAL|CRITICAL)\b\W*|[✗✖✘❌!]+\s*)"
 )
+
 _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 """The words that announce an error, at the start of a line, with what stands before them."""
 
@@ -43,120 +39,38 @@ _ERROR_WORD_ALONE: Final = compile_text(
 )
 """A line of an error word only; the next line says what happened."""
 
+_FOOTER: Final = compile_text(
+    r"^(?:[$+] |wandb: |make(?:\[\d+\])?: |npm ERR!|Sender: |Subject: |Exited with exit code"
+    r"|Job <\d+> was |Resource usage|Resources?: |\s*(?:CPU|Run|Turnaround) time|Read file <"
+    r"|\s*(?:Max|Average|Delta|Total Requested) (?:Memory|Swap|Processes|Threads)"
+    r"|The output \(if any\)"
+    r"|(?:Job ID|Cluster|User/Group|Nodes|Cores(?: per node)?|CPU (?:Utilized|Efficiency)): "
+    r"|(?:Job Wall-clock time|Memory (?:Utilized|Efficiency)): |exit status \d+$|\s*Exit code: +\d"
+    r"|\s*Process name: \[|mpi(?:run|exec) detected|Primary job +terminated|a non-zero exit code"
+    r"|the job to be terminated|(?:##\[error\]|Error: )Process completed with exit code"
+    r"|Your job looked like|Cleaning up |Uploading artifacts|Post job cleanup|# Accounting: "
+    r"|# Ended \(code )"
+)
+"""A line that a shell, a build tool or a scheduler writes behind a program, whatever happened."""
+
+_ERROR_RECORD: Final = compile_bytes(
+    rb"(?i)[\"'](?:level|levelname|severity|lvl)[\"'] ?: ?[\"'](?:err|crit|fatal|panic)"
+    rb"|^.{0,40}\b(?:error|fatal|critical)\b|^[EF]\d{4} \d\d:"
+)
+"""The record of an error, as a logger writes it."""
+
 _SAYS_SOMETHING: Final = compile_text(r"[A-Za-z]{2}")
 """A line of words, rather than one that separates others."""
 
-_NO_STATEMENT: Final = compile_text(
-    r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
-    r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
-    r"|\b(?:potential|e\.g\.|or crashed)\b|^(?:tip|note|hint)s?:"
-    r"|\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
-    r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
-    r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
-    r"|\busing (?:the |its )?defaults?\b"
-    r"|[,;.:] ?(?:re-?)?(?:download|comput|creat|load|build|generat|fetch|clean|initiali[sz])ing\b"
-    r"|\btraining a new\b|^wandb: |\b[A-Z]\w*Warning: "
-)
-"""A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
-
-_OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
-"""Causes of exceptions that the words of a program explain, rather than those of another tool."""
-
-_NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
+_NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|notice|trace)\b")
 
 
-def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
-    """Return the weak patterns that match the line *text*: a message behind "error:", or words."""
-    announced = _ERROR_WORDS.match(text)
-    message = text[announced.end() :].strip() if announced else ""
-    return program.match_message(message, None) or program.match_wordings(text.strip())
-
-
-def find_last_resort(
-    readings: Sequence[LogReading], rules: RuleSet, reports: Sequence[Candidate]
-) -> Candidate | None:
-    """Return the cause that the closing lines name, for a log that names none elsewhere.
-
-    Patterns that count only in exceptions are matched against every line here: of some logs only
-    the middle of a message is left, and some programs print exceptions in a form of their own.
-    Of several matches the first by the order of the rules counts, then the last in the log.  Only
-    where there is none, the wording of the program's last words counts.  *reports* are those of
-    other ranks and launchers; if they fill the end of a log, the lines before them are asked, too.
-    """
-    program = compile_rules(rules)
-    known = {one.cause for one in reports}
-    ends: list[dict[str, int]] = [{}, _first_offsets(reports)] if reports else [{}]
-    for before in ends:
-        lines = [
-            line
-            for one in readings
-            for line in _read_closing_lines(one, program, before.get(one.file))
-        ]
-        for find in (_match_exceptions, _match_wordings):
-            matches = (match for line in lines for match in find(program, line))
-            found = _first_candidate(one for one in matches if one.pattern.cause not in known)
-            if found is not None:
-                return found
-    return None
-
-
-def find_before_lost_peer(
-    readings: Sequence[LogReading], rules: RuleSet, reports: Iterable[Candidate]
-) -> Candidate | None:
-    """Return the cause that a program announced before the first of *reports* of a lost peer."""
-    first = _first_offsets(reports)
-    program = compile_rules(rules)
-    lines = (
-        line
-        for reading in readings
-        for line in _read_closing_lines(reading, program, first.get(reading.file))
-        if line.is_announced
-    )
-    matches = (match for line in lines for match in _match_wordings(program, line))
-    return _first_candidate(one for one in matches if one.pattern.cause not in COMMUNICATION_CAUSES)
-
-
-def _first_offsets(reports: Iterable[Candidate]) -> dict[str, int]:
-    """Return the offset of the first of *reports* in each log."""
-    ordered = sorted(reports, key=lambda one: one.place.offset, reverse=True)
-    return {one.file: one.place.offset for one in ordered}
-
-
-def find_in_words(
-    readings: Sequence[LogReading],
-    rules: RuleSet,
-    causes: Container[str],
-    chosen: Candidate | None,
-) -> Candidate | None:
-    """Return the first of *causes* that a closing line names in its own words.
-
-    An exception of a program is explained only by words before it: behind it follows the script.
-    """
-    program = compile_rules(rules)
-    lines = (one for reading in readings for one in _read_closing_lines(reading, program))
-    if chosen is not None and chosen.head is not None and chosen.cause in _OF_PROGRAM:
-        lines = (
-            one
-            for one in lines
-            if one.reading.file != chosen.file or one.offset < chosen.place.offset
-        )
-    matches = (match for line in lines for match in _match_wordings(program, line))
-    return _first_candidate(one for one in matches if one.pattern.cause in causes)
-
-
-def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
-    """Return the wordings that match the last words of a log."""
-    program = compile_rules(rules)
-    found = (_match_wordings(program, line) for line in _read_closing_lines(reading, program))
-    return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
-
-
-class _ClosingLine(Struct, frozen=True):
+class ClosingLine(Struct, frozen=True):
     """One of the closing lines of a log, without its prefixes; ``lines_back`` is 0 for the last.
 
-    ``is_message`` is True for the message of an exception, ``is_last_word`` for a line that the
-    program may have ended with, to say why, and ``is_announced`` for one behind a word such as
-    "error".
+    ``is_message`` is True for the message of an exception, ``is_error`` for the record of an error,
+    ``is_last_word`` for a line that the program may have ended with, to say why, and
+    ``is_announced`` for one behind a word such as "error".
     """
 
     text: PrefixedLine
@@ -164,39 +78,14 @@ class _ClosingLine(Struct, frozen=True):
     offset: int
     lines_back: int
     is_message: bool
+    is_error: bool = False
     is_last_word: bool = False
     is_announced: bool = False
 
 
-class _ClosingMatch(Struct, frozen=True):
-    """A pattern that matches a closing line."""
-
-    pattern: RulePattern
-    match: Any  # of re2, which has no types
-    line: _ClosingLine
-
-    def observation(self) -> Observation:
-        """Return the match as an observation of its log."""
-        reading, offset = self.line.reading, self.line.offset
-        behind = reading.tail.count(b"\n", offset - reading.tail_offset)
-        place = LinePosition(reading.lines - behind + reading.tail.endswith(b"\n"), offset)
-        return make_observation(self.pattern, self.match, self.line.text, reading.file, place)
-
-
-def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
-    """Return the first by the order of the rules, then the last in the log, that ended the run."""
-    for match in sorted(matches, key=lambda one: (one.pattern.order, one.line.lines_back)):
-        candidate = candidate_of_line(match.observation(), match.line.reading)
-        if not candidate.is_followed_by_progress:
-            is_wording = match.pattern.where is Scope.WORDING
-            basis = Basis.LAST_WORDS if is_wording else Basis.CLOSING_LINE
-            return replace(candidate, basis=basis)
-    return None
-
-
-def _read_closing_lines(
+def read_closing_lines(
     reading: LogReading, program: CompiledRules, until: int | None = None
-) -> Iterator[_ClosingLine]:
+) -> Iterator[ClosingLine]:
     """Yield the closing lines of a log, the last first, without the tracebacks that were read.
 
     Source code says what might be, not what was.  With *until* they are those before that offset.
@@ -207,8 +96,8 @@ def _read_closing_lines(
     for line, before in zip_longest(found, found[1:]):
         text = line.text.text.strip()
         is_announced = announced < _ANNOUNCED_WORDS and _is_announced(text, before)
-        may_count = is_announced or (words < _LAST_WORDS and _SAYS_SOMETHING.search(text))
-        if not may_count or _is_of_others(program, text):
+        may_count = is_announced or words < _LAST_WORDS
+        if not may_count or not _is_of_program(program, text):
             yield line
             continue
         words += 1
@@ -218,7 +107,7 @@ def _read_closing_lines(
         yield replace(line, is_last_word=is_last, is_announced=is_announced)
 
 
-def _read_different_lines(reading: LogReading, until: int | None) -> Iterator[_ClosingLine]:
+def _read_different_lines(reading: LogReading, until: int | None) -> Iterator[ClosingLine]:
     """Yield the last lines before *until*, the last first; one that ranks repeat only once."""
     quoted = [
         (member.start.offset, member.end.offset)
@@ -235,39 +124,33 @@ def _read_different_lines(reading: LogReading, until: int | None) -> Iterator[_C
         at -= len(piece) + 1
         if not piece.strip() or any(start <= at < end for start, end in quoted):
             continue
-        line = strip_prefixes(canonicalize(piece))
+        plain = canonicalize(piece)
+        line = strip_prefixes(plain)
         if line.text in texts:
             continue
         if len(texts) == _CLOSING_LINES:
             return
         texts.add(line.text)
-        yield _ClosingLine(line, reading, at, lines_back, at in messages)
+        is_error = _ERROR_RECORD.search(plain) is not None
+        yield ClosingLine(line, reading, at, lines_back, at in messages, is_error)
 
 
-def _is_of_others(program: CompiledRules, text: str) -> bool:
-    """Return whether a launcher or another process says *text* of a failure."""
+def _is_of_program(program: CompiledRules, text: str) -> bool:
+    """Return whether *text* has words, and no launcher or scheduler wrote them of the program."""
+    if not _SAYS_SOMETHING.search(text) or _FOOTER.match(text):
+        return False
     roles = {found.pattern.role for found in program.match_exception(text)}
-    return bool(roles & {Role.REPORT, Role.CASCADE})
+    return not roles & {Role.REPORT, Role.CASCADE}
 
 
-def _is_announced(text: str, before: _ClosingLine | None) -> bool:
+def _is_announced(text: str, before: ClosingLine | None) -> bool:
     """Return whether an error word begins *text*, or stands alone in the line before it."""
     if _ERROR_WORDS.match(text):
         return True
     return before is not None and _ERROR_WORD_ALONE.match(before.text.text) is not None
 
 
-def _match_exceptions(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
-    for pattern, match in program.match_exception(line.text.text):
-        if pattern.role is Role.ROOT:
-            yield _ClosingMatch(pattern, match, line)
-
-
-def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_ClosingMatch]:
-    text = line.text.text
-    if not line.is_last_word or _NO_STATEMENT.search(text):
-        return
-    if any(pattern.role is not Role.ROOT for pattern, _ in program.match_exception(text)):
-        return  # a report, a consequence, or a text that only resembles a failure
-    for pattern, match in match_last_words(program, text):
-        yield _ClosingMatch(pattern, match, line)
+def read_message(text: str) -> str:
+    """Return the message behind the words that announce an error in *text*; "" without them."""
+    announced = _ERROR_WORDS.match(text)
+    return text[announced.end() :].strip() if announced else ""

@@ -17,6 +17,9 @@ from gpualert_common.classify.tracebacks.lines import MARKER_EXPRESSIONS, MARKER
 from gpualert_common.model import Role
 from gpualert_common.regex import NEVER, RegexError, compile_text
 
+_TOPIC_WORDS = 2
+"""Different words of a topic that show it."""
+
 
 class PatternMatch(NamedTuple):
     """A pattern and its match in a text."""
@@ -49,7 +52,9 @@ class CompiledRules:
             _compile_place(rule.id, entry) for rule in rules for entry in rule.raised_in
         ]
         in_lines = [one for one in rules.patterns if _counts_in_lines(one)]
-        self._weak = [one for one in rules.patterns if one.where.is_weak]
+        weak = [one for one in rules.patterns if one.where.is_weak]
+        self._weak = [one for one in weak if one.where is not Scope.TOPIC]
+        self._topics = [one for one in weak if one.where is Scope.TOPIC]
         others = (one for one in rules.patterns if not one.where.is_weak)
         self._in_exceptions = [one for one in others if not _counts_in_lines(one)]
         self.line_probes = ProbeFilter([*_probe_markers(rules), *probe_patterns(in_lines)])
@@ -99,6 +104,21 @@ class CompiledRules:
         """Return the wordings that match *text*, a line."""
         return _search((one for one in self._weak if one.where is Scope.WORDING), text)
 
+    def count_topic_words(self, texts: Iterable[str]) -> list[tuple[RulePattern, int]]:
+        """Return the topics with the number of different words of each in *texts*, most first."""
+        lines = list(texts)
+        counts = [(one, len(_find_words(one, lines))) for one in self._topics]
+        return sorted(counts, key=lambda one: -one[1])
+
+    def match_words(self, topic: RulePattern, text: str) -> list[re.Match[str]]:
+        """Return the words of *topic* in *text*."""
+        return list(_compile_or_never(topic.re).finditer(text))
+
+    def match_topic(self, texts: Iterable[str]) -> RulePattern | None:
+        """Return the topic of *texts*: at least two words of it, and fewer of every other one."""
+        first, second = [*self.count_topic_words(texts), (None, 0), (None, 0)][:2]
+        return first[0] if first[1] >= max(_TOPIC_WORDS, second[1] + 1) else None
+
 
 def match_patterns(probes: Iterable[Probe], text: str, *, in_exception: bool) -> list[PatternMatch]:
     """Return the patterns of *probes* that match *text*: only benign ones when there are any."""
@@ -116,6 +136,13 @@ def match_patterns(probes: Iterable[Probe], text: str, *, in_exception: bool) ->
 def _search(patterns: Iterable[RulePattern], text: str) -> list[PatternMatch]:
     matches = ((one, _compile_or_never(one.re).search(text)) for one in patterns)
     return [PatternMatch(pattern, match) for pattern, match in matches if match]
+
+
+def _find_words(pattern: RulePattern, texts: Iterable[str]) -> set[str]:
+    """Return the different words of *pattern* in *texts*; a plural is no other word."""
+    expression = _compile_or_never(pattern.re)
+    found = (match.group() for text in texts for match in expression.finditer(text))
+    return {word.lower().rstrip("s") for word in found}
 
 
 @lru_cache(maxsize=2)

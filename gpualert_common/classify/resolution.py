@@ -22,11 +22,6 @@ from gpualert_common.classify.candidates import (
     find_candidates,
 )
 from gpualert_common.classify.chain_root import Basis
-from gpualert_common.classify.closing_lines import (
-    find_before_lost_peer,
-    find_in_words,
-    find_last_resort,
-)
 from gpualert_common.classify.confidence import (
     find_confidence,
     find_evidence_kind,
@@ -38,6 +33,11 @@ from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.filters import SelectionContext
 from gpualert_common.classify.handled.hidden_failures import is_unanswered
 from gpualert_common.classify.handled.work_lines import shows_work
+from gpualert_common.classify.last_resort import (
+    find_before_lost_peer,
+    find_in_words,
+    find_last_resort,
+)
 from gpualert_common.classify.log_position import has_trained, is_silent
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.observations import Observation

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from gpualert_common.classify.closing_lines import match_last_words
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
+from gpualert_common.classify.last_resort import match_last_words
 from gpualert_common.classify.line_prefixes import strip_prefixes
 from gpualert_common.classify.lines import canonicalize
 from gpualert_common.classify.platforms import PLATFORM_CAUSES, PLATFORM_WORDS
@@ -147,6 +147,10 @@ def _find_matches(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]
         type_name, message = exception or ("", "")
         found = compile_rules(rules).match_message(message, type_name.rpartition(".")[2])
         return {one.pattern.id for one in found}
+    if pattern.where is Scope.TOPIC:
+        line = strip_prefixes(canonicalize(sample.encode())).text
+        topic = compile_rules(rules).match_topic([line])
+        return set() if topic is None else {topic.id}
     if pattern.where is Scope.WORDING:
         line = strip_prefixes(canonicalize(sample.encode())).text
         return {found.pattern.id for found in match_last_words(compile_rules(rules), line)}

@@ -25,19 +25,22 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 class Scope(StrEnum):
     """Scope of a pattern: any line, only the text of an exception, or weaker than other evidence.
 
-    Both of the last two count in the message of an exception that nothing else explains, and behind
+    Message and wording count in the message of an exception that nothing else explains, and behind
     "error:" at the end of a log that names no cause; a wording counts in any of its last lines.
+    A topic is the vocabulary of a cause: it counts where no wording does, if the last lines use
+    more different words of it than of any other.
     """
 
     ANYWHERE = "anywhere"
     EXCEPTION = "exception"
     MESSAGE = "message"
     WORDING = "wording"
+    TOPIC = "topic"
 
     @property
     def is_weak(self) -> bool:
         """True when the pattern counts only where nothing else names a cause."""
-        return self in (Scope.MESSAGE, Scope.WORDING)
+        return self in (Scope.MESSAGE, Scope.WORDING, Scope.TOPIC)
 
 
 class RulePattern(Struct, frozen=True):

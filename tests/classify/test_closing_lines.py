@@ -45,11 +45,64 @@ def test_last_words_name_the_cause(cause: str, line: str) -> None:
     assert found.confidence == 0.7
 
 
+TOPICS = [
+    ("network", "object storage: every mirror refused the download\nquitting"),
+    ("checkpoint", "the snapshot of the previous run has another architecture\nnot resumed, bye"),
+    ("node_failure", "kubelet on rack 3 was last seen an hour ago\nended"),
+]
+
+
+@pytest.mark.parametrize(("cause", "lines"), TOPICS)
+def test_vocabulary_names_the_cause(cause: str, lines: str) -> None:
+    """Where no wording is known, the vocabulary around the announced end names the cause."""
+    assert resolve_log(f"{START}{lines}\n").cause == cause
+
+
+NO_TOPICS = [
+    "gpu 0: A100, driver 550, cuda 12.4\ncompiling kernels",
+    "loading dataset shards 0..40\nbuilding vocabulary\ntokenizing sentences",
+    "checkpoint saved to out/9.pt\nresuming the scheduler state",
+    "quitting",
+]
+
+
+@pytest.mark.parametrize("lines", NO_TOPICS)
+def test_vocabulary_of_work_names_no_cause(lines: str) -> None:
+    """A program that ends without a word about it has no topic, whatever it did last."""
+    assert resolve_log(f"{START}{lines}\n").cause == "runtime_error"
+
+
+FOOTERS = [
+    "-" * 40,
+    "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD",
+    "make: *** [Makefile:42: train] Error 1",
+    "Resource usage summary:",
+    "    CPU time :   1021.00 sec.",
+    "    Max Memory :   65536 MB",
+]
+
+
+def test_footers_do_not_hide_the_last_words() -> None:
+    """What launchers, build tools and schedulers write behind a program is not counted."""
+    footer = "\n".join(f"{line}\n{line}" for line in FOOTERS * 3)
+    log = f"{START}fatal: option lr and option schedule exclude each other\n{footer}\n"
+    assert resolve_log(log).cause == "config"
+
+
+def test_error_word_alone_announces_the_next_line() -> None:
+    """Some programs write "Fatal error:" on a line of its own."""
+    words = "\n".join(f"for more help see page {chr(97 + at) * 3}" for at in range(8))
+    log = f"{START}Fatal error:\noption lr and option schedule exclude each other\n{words}\n"
+    assert resolve_log(log).cause == "config"
+
+
 NO_STATEMENTS = [
     "INFO resume refused",
     "$ grep -i 'resume refused' train.log",
     "the data are probably damaged",
     "a worker may have been killed by the operator",
+    "no checkpoint found in out/, starting from scratch",
+    "no GPU found, using CPU",
 ]
 
 

@@ -65,7 +65,7 @@ class ExceptionMessage:
             return False
         if text in self._lines:
             return True
-        self._lines_read += 1
+        self._lines_read += bool(text)
         if text and not is_benign and self._chars < MAX_MESSAGE_CHARS:
             self._lines.append(cut_words(text, MAX_MESSAGE_CHARS - self._chars))
             self._chars += len(text)

@@ -62,6 +62,7 @@ _SCOPES = {
     "exception": " (in exceptions)",
     "message": " (in exceptions that nothing else explains)",
     "wording": " (where nothing else names a cause)",
+    "topic": " (two different words, where no wording names a cause)",
 }
 
 _FORMATS: dict[str, Callable[[str], str]] = {
