@@ -37,7 +37,7 @@ _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 _NO_STATEMENT: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
     r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
-    r"|\b(?:potential|e\.g\.|or crashed)\b|^(?:tip|note|hint)s?:"
+    r"|\b(?:potential\b|e\.g\.|or crashed\b)|^(?:tip|note|hint)s?:"
     r"|\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
     r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
     r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
@@ -57,7 +57,7 @@ def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
     """Return the weak patterns that match the line *text*: a message behind "error:", or words."""
     announced = _ERROR_WORDS.match(text)
     message = text[announced.end() :].strip() if announced else ""
-    return program.match_message(message, None) or program.match_wordings(text.strip())
+    return [*program.match_message(message, None), *program.match_wordings(text.strip())]
 
 
 def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
