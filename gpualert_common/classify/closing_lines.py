@@ -70,11 +70,12 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     """
     lines = [one for reading in readings for one in _read_closing_lines(reading)]
     program = compile_rules(rules)
-    for find in (_match_exceptions, _match_wordings):
-        found = _first_candidate(match for line in lines for match in find(program, line))
-        if found is not None:
-            return found
-    return None
+    return _first_candidate(
+        match
+        for line in lines
+        for find in (_match_exceptions, _match_wordings)
+        for match in find(program, line)
+    )
 
 
 def find_in_words(
