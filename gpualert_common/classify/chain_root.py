@@ -18,14 +18,15 @@ from gpualert_common.structs import Struct
 class Basis(IntEnum):
     """The part of the log that a cause is read from, the most reliable last."""
 
-    LAST_WORDS = 0
-    CLOSING_LINE = 1
-    LINE = 2
-    WORDING = 3
-    PLACE = 4
-    TYPE = 5
-    MESSAGE = 6
-    CONFIRMATION = 7
+    TOPIC = 0
+    LAST_WORDS = 1
+    CLOSING_LINE = 2
+    LINE = 3
+    WORDING = 4
+    PLACE = 5
+    TYPE = 6
+    MESSAGE = 7
+    CONFIRMATION = 8
 
 
 class ChainMember(Struct, frozen=True):

@@ -36,7 +36,8 @@ _ERROR_WORDS: Final = compile_text(f"^.{{0,60}}?{_ERROR_WORD}+")
 
 _NO_STATEMENT: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
-    r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
+    r"|\b(?:possible|potential|common) (?:root )?(?:cause|reason)"
+    r"|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
     r"|\b(?:potential\b|e\.g\.|or crashed\b)|^(?:tip|note|hint)s?:"
     r"|\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
     r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
@@ -47,8 +48,22 @@ _NO_STATEMENT: Final = compile_text(
 )
 """A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
 
+_DENIAL: Final = compile_text(
+    r"(?i)\b(?:not?|cannot|\w+n't|never|without|nothing|none|neither|nowhere|missing|lacks?|absent"
+    r"|lost|gone|dead|bad|wrong|broken?|invalid|illegal|unknown|unexpected|undefined|impossible"
+    r"|unusable|unreachable|unavailable|unreadable|unsupported|fail(?:s|ed|ures?)?|refus\w+"
+    r"|reject\w+|den(?:y|ied)|forbidden|abort\w*|fatal|incomplete|inconsistent|incompatible"
+    r"|mismatch\w*|differ(?:s|ent)?|exceed\w*|beyond|instead of|expired|time-?out|timed out|hung"
+    r"|hangs?|stuck|corrupt\w*|damaged|truncated|uncorrectable|unrecoverable|explod\w+|diverg\w+"
+    r"|nan|inf|killed|too (?:many|few|long|short|large|small|big|little|old|new|high|low)"
+    r"|\d+ of \d+)\b"
+)
+"""Words that deny or complain: the line is not about ordinary progress."""
+
 _OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
 """Causes of exceptions that the words of a program explain, rather than those of another tool."""
+
+_BASES: Final = {Scope.WORDING: Basis.LAST_WORDS, Scope.TOPIC: Basis.TOPIC}
 
 _NO_ERROR: Final = compile_text(r"(?i)^.{0,50}\b(?:info|debug|warn(?:ing)?|notice|trace)\b")
 
@@ -60,22 +75,27 @@ def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
     return [*program.match_message(message, None), *program.match_wordings(text.strip())]
 
 
+def match_denied_topics(program: CompiledRules, text: str) -> list[PatternMatch]:
+    """Return the topics of the line *text*, if it denies something; one for each different word."""
+    return program.match_topics(text) if _DENIAL.search(text) else []
+
+
 def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
     """Return the cause that the closing lines name, for a log that names none elsewhere.
 
     Patterns that count only in exceptions are matched against every line here: of some logs only
     the middle of a message is left, and some programs print exceptions in a form of their own.
-    Of several matches the first by the order of the rules counts, then the last in the log.  Only
-    where there is none, the wording of the program's last words counts.
+    The wording of the program's last words counts, too.  Of several matches the first by the order
+    of the rules counts, then the last in the log.  Where there is none, the topic counts of which
+    the last words have the most different words.
     """
     lines = [one for reading in readings for one in _read_closing_lines(reading)]
     program = compile_rules(rules)
-    return _first_candidate(
-        match
-        for line in lines
-        for find in (_match_exceptions, _match_wordings)
-        for match in find(program, line)
+    finders = (_match_exceptions, _match_wordings)
+    found = _first_candidate(
+        match for line in lines for find in finders for match in find(program, line)
     )
+    return found or _first_candidate(_match_main_topic(program, lines))
 
 
 def find_in_words(
@@ -101,9 +121,10 @@ def find_in_words(
 
 
 def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
-    """Return the wordings that match the last words of a log."""
+    """Return the wordings, and the topic, that match the last words of a log."""
     program = compile_rules(rules)
-    found = (_match_wordings(program, line) for line in _read_closing_lines(reading))
+    lines = list(_read_closing_lines(reading))
+    found = [*(_match_wordings(program, line) for line in lines), _match_main_topic(program, lines)]
     return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
 
 
@@ -140,9 +161,7 @@ def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
     for match in sorted(matches, key=lambda one: (one.pattern.order, one.line.lines_back)):
         candidate = candidate_of_line(match.observation(), match.line.reading)
         if not candidate.is_followed_by_progress:
-            is_wording = match.pattern.where is Scope.WORDING
-            basis = Basis.LAST_WORDS if is_wording else Basis.CLOSING_LINE
-            return replace(candidate, basis=basis)
+            return replace(candidate, basis=_BASES.get(match.pattern.where, Basis.CLOSING_LINE))
     return None
 
 
@@ -188,3 +207,18 @@ def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_Clo
         return  # a report, a consequence, or a text that only resembles a failure
     for pattern, match in match_last_words(program, text):
         yield _ClosingMatch(pattern, match, line)
+
+
+def _match_main_topic(
+    program: CompiledRules, lines: Iterable[_ClosingLine]
+) -> list[_ClosingMatch]:
+    """Return the matches of the cause whose topic has the most different words in *lines*."""
+    found: dict[str, dict[tuple[int, str], _ClosingMatch]] = {}
+    for line in lines:
+        text = line.text.text
+        if line.is_last_word and not _NO_STATEMENT.search(text):
+            for pattern, match in match_denied_topics(program, text):
+                words = found.setdefault(pattern.cause, {})
+                words[line.offset, match.group().lower()] = _ClosingMatch(pattern, match, line)
+    most = max(map(len, found.values()), default=0)
+    return [match for words in found.values() if len(words) == most for match in words.values()]

@@ -50,6 +50,7 @@ class CompiledRules:
         ]
         in_lines = [one for one in rules.patterns if _counts_in_lines(one)]
         self._weak = [one for one in rules.patterns if one.where.is_weak]
+        self._topics = [one for one in self._weak if one.where is Scope.TOPIC]
         others = (one for one in rules.patterns if not one.where.is_weak)
         self._in_exceptions = [one for one in others if not _counts_in_lines(one)]
         self.line_probes = ProbeFilter([*_probe_markers(rules), *probe_patterns(in_lines)])
@@ -92,12 +93,22 @@ class CompiledRules:
         """Return the weak patterns that match the *message* of an *exception*, its type without
         the module; None for a message of which the type is not known."""
         types = (None,) if exception is None else ()
-        fitting = (one for one in self._weak if exception in (*types, *one.exceptions))
+        messages = (one for one in self._weak if one.where is not Scope.TOPIC)
+        fitting = (one for one in messages if exception in (*types, *one.exceptions))
         return _search(fitting, message)
 
     def match_wordings(self, text: str) -> list[PatternMatch]:
         """Return the wordings that match *text*, a line."""
         return _search((one for one in self._weak if one.where is Scope.WORDING), text)
+
+    def match_topics(self, text: str) -> list[PatternMatch]:
+        """Return the matches of topics in *text*, a line: one for each different word."""
+        found = []
+        for topic in self._topics:
+            matches = _compile_or_never(topic.re).finditer(text)
+            words = {one.group().lower(): one for one in matches}
+            found += [PatternMatch(topic, one) for one in words.values()]
+        return found
 
 
 def match_patterns(probes: Iterable[Probe], text: str, *, in_exception: bool) -> list[PatternMatch]:

@@ -20,6 +20,7 @@ _BASIS_CONFIDENCE = {
     Basis.LINE: 0.95,
     Basis.CLOSING_LINE: 0.8,
     Basis.LAST_WORDS: 0.7,
+    Basis.TOPIC: 0.5,
 }
 """Share of causes on such a basis that were right in logs that no rule was tuned to."""
 

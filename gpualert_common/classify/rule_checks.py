@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from gpualert_common.classify.closing_lines import match_last_words
+from gpualert_common.classify.closing_lines import match_denied_topics, match_last_words
 from gpualert_common.classify.compiled_rules import compile_rules
 from gpualert_common.classify.details import DERIVED, GENERAL, placeholders
 from gpualert_common.classify.line_prefixes import strip_prefixes
@@ -150,6 +150,9 @@ def _find_matches(sample: str, rules: RuleSet, pattern: RulePattern) -> set[str]
     if pattern.where is Scope.WORDING:
         line = strip_prefixes(canonicalize(sample.encode())).text
         return {found.pattern.id for found in match_last_words(compile_rules(rules), line)}
+    if pattern.where is Scope.TOPIC:
+        line = strip_prefixes(canonicalize(sample.encode())).text
+        return {found.pattern.id for found in match_denied_topics(compile_rules(rules), line)}
     if pattern.raised_in is not None:  # a sample has no frames
         return {pattern.id} if compile_text(pattern.re).search(sample) else set()
     scanner = Scanner(rules, "sample")

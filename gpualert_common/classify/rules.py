@@ -25,19 +25,21 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 class Scope(StrEnum):
     """Scope of a pattern: any line, only the text of an exception, or weaker than other evidence.
 
-    Both of the last two count in the message of an exception that nothing else explains, and behind
-    "error:" at the end of a log that names no cause; a wording counts in any of its last lines.
+    A message and a wording count in the message of an exception that nothing else explains, and
+    behind "error:" at the end of a log that names no cause; a wording counts in any of its last
+    lines.  A topic is only a subject, and counts where no wording does.
     """
 
     ANYWHERE = "anywhere"
     EXCEPTION = "exception"
     MESSAGE = "message"
     WORDING = "wording"
+    TOPIC = "topic"
 
     @property
     def is_weak(self) -> bool:
         """True when the pattern counts only where nothing else names a cause."""
-        return self in (Scope.MESSAGE, Scope.WORDING)
+        return self in (Scope.MESSAGE, Scope.WORDING, Scope.TOPIC)
 
 
 class RulePattern(Struct, frozen=True):
@@ -50,8 +52,9 @@ class RulePattern(Struct, frozen=True):
     further lines of its message are searched; with ``raised_in`` one of its frames
     ("path:function") must match that, too.  With ``where`` = message or wording the first line of
     the message of an exception of one of the types ``exceptions`` is searched, for a wording also
-    the closing lines of a log that names no cause, with or without the word "error".  ``order``
-    and ``file`` are those of its rule.
+    the closing lines of a log that names no cause, with or without the word "error".  A topic
+    matches each word of a subject, in closing lines that deny something.  ``order`` and ``file``
+    are those of its rule.
     """
 
     cause: str

@@ -29,6 +29,7 @@ _BASES = {
     Basis.LINE: "a line of the log",
     Basis.CLOSING_LINE: "one of the closing lines",
     Basis.LAST_WORDS: "the wording of one of the closing lines",
+    Basis.TOPIC: "the topic of the closing lines",
 }
 _OTHER_RANKS = "other ranks report this when one of them has failed"
 
