@@ -45,6 +45,41 @@ def test_last_words_name_the_cause(cause: str, line: str) -> None:
     assert found.confidence == 0.7
 
 
+TOPICS = [
+    ("checkpoint", "trainer: the snapshot of last week is of no use any more"),
+    ("data", "prep: too many captions and labels without a picture"),
+    ("collective", "rank 9 lost rank 8 between two broadcasts"),
+    ("gpu_hardware", "watch: ECC says too many SRAM events"),
+]
+
+
+@pytest.mark.parametrize(("cause", "line"), TOPICS)
+def test_the_topic_of_a_complaint_names_the_cause(cause: str, line: str) -> None:
+    """Where no wording matches, the subject of a complaint names the cause, with low confidence."""
+    found = resolve_log(f"{START}{line}\n")
+    assert (found.cause, found.explanation.evidence) == (cause, EvidenceKind.LINE)
+    assert found.confidence == 0.5
+
+
+NO_COMPLAINTS = [
+    "saving checkpoint 400",
+    "INFO no snapshot",
+    "common causes include a checkpoint that is not complete",
+]
+
+
+@pytest.mark.parametrize("line", NO_COMPLAINTS)
+def test_a_topic_without_a_complaint_names_no_cause(line: str) -> None:
+    """A subject counts only in a line that denies something, and neither informs nor guesses."""
+    assert resolve_log(f"{START}{line}\n").cause == "runtime_error"
+
+
+def test_the_topic_with_the_most_words_counts() -> None:
+    """Of several topics the one with the most different words in the last lines counts."""
+    lines = "neither cuda nor rocm was made for it\nthese options differ\n"
+    assert resolve_log(START + lines).cause == "cuda_environment"
+
+
 NO_STATEMENTS = [
     "INFO resume refused",
     "$ grep -i 'resume refused' train.log",
