@@ -56,9 +56,18 @@ _DENIAL: Final = compile_text(
     r"|mismatch\w*|differ(?:s|ent)?|exceed\w*|beyond|instead of|expired|time-?out|timed out|hung"
     r"|hangs?|stuck|corrupt\w*|damaged|truncated|uncorrectable|unrecoverable|explod\w+|diverg\w+"
     r"|nan|inf|killed|too (?:many|few|long|short|large|small|big|little|old|new|high|low)"
+    r"|expect(?:s|ed)|empty|only|disagree\w*|conflict\w*|contradict\w*|overflow\w*|fault\w*"
     r"|\d+ of \d+)\b"
 )
 """Words that deny or complain: the line is not about ordinary progress."""
+
+_END: Final = compile_text(
+    r"(?i)(?:^|[\s:,;.(\]|>-])(?:exit(?:s|ing)?|stop(?:s|ped|ping)?|abort(?:s|ed|ing)?|quit(?:s|ting)?"
+    r"|leav(?:es?|ing)|bye|end|halt(?:s|ed|ing)?|giv(?:es?|ing|en) up|gave up|terminat(?:es?|ed|ing)"
+    r"|refus(?:es?|ed|ing)|bail(?:s|ed|ing)? out|shutting down|nothing (?:was |to )?(?:run|do(?:ne)?))"
+    r"\b[^=:]{0,24}$"
+)
+"""Words by which a program ends itself: the line, or the one before, is the reason."""
 
 _OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
 """Causes of exceptions that the words of a program explain, rather than those of another tool."""
@@ -76,8 +85,12 @@ def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
 
 
 def match_denied_topics(program: CompiledRules, text: str) -> list[PatternMatch]:
-    """Return the topics of the line *text*, if it denies something; one for each different word."""
-    return program.match_topics(text) if _DENIAL.search(text) else []
+    """Return the topics of the line *text*, if it denies something or ends the program.
+
+    There is one for each different word.
+    """
+    is_denied = _DENIAL.search(text) or _END.search(text)
+    return program.match_topics(text) if is_denied else []
 
 
 def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
@@ -214,11 +227,14 @@ def _match_main_topic(
 ) -> list[_ClosingMatch]:
     """Return the matches of the cause whose topic has the most different words in *lines*."""
     found: dict[str, dict[tuple[int, str], _ClosingMatch]] = {}
+    is_reason = False  # of the end that the next line announces
     for line in lines:
         text = line.text.text
         if line.is_last_word and not _NO_STATEMENT.search(text):
-            for pattern, match in match_denied_topics(program, text):
+            topics = program.match_topics(text) if is_reason else match_denied_topics(program, text)
+            for pattern, match in topics:
                 words = found.setdefault(pattern.cause, {})
                 words[line.offset, match.group().lower()] = _ClosingMatch(pattern, match, line)
+        is_reason = _END.search(text) is not None
     most = max(map(len, found.values()), default=0)
     return [match for words in found.values() if len(words) == most for match in words.values()]
