@@ -93,14 +93,16 @@ def match_denied_topics(program: CompiledRules, text: str) -> list[PatternMatch]
     return program.match_topics(text) if is_denied else []
 
 
-def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidate | None:
+def find_last_resort(
+    readings: Sequence[LogReading], rules: RuleSet, *, has_failed: bool
+) -> Candidate | None:
     """Return the cause that the closing lines name, for a log that names none elsewhere.
 
     Patterns that count only in exceptions are matched against every line here: of some logs only
     the middle of a message is left, and some programs print exceptions in a form of their own.
     The wording of the program's last words counts, too.  Of several matches the first by the order
-    of the rules counts, then the last in the log.  Where there is none, the topic counts of which
-    the last words have the most different words.
+    of the rules counts, then the last in the log.  Where there is none, and the run *has_failed*
+    for certain, the topic counts of which the last words have the most different words.
     """
     lines = [one for reading in readings for one in _read_closing_lines(reading)]
     program = compile_rules(rules)
@@ -108,7 +110,9 @@ def find_last_resort(readings: Sequence[LogReading], rules: RuleSet) -> Candidat
     found = _first_candidate(
         match for line in lines for find in finders for match in find(program, line)
     )
-    return found or _first_candidate(_match_main_topic(program, lines))
+    if found is None and has_failed:
+        found = _first_candidate(_match_main_topic(program, lines))
+    return found
 
 
 def find_in_words(

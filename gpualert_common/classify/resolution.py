@@ -173,7 +173,8 @@ def _consider_closing_lines(
     is_named = chosen is not None and seen in GENERIC_CAUSES and _says_more_than_type(chosen)
     found = None
     if says_nothing and status.signal is None and status.cause in (None, "runtime_error"):
-        found = find_last_resort(readings, rules)
+        has_failed = status.disposition is Disposition.FAILED
+        found = find_last_resort(readings, rules, has_failed=has_failed)
     elif seen in EXPLAINED_IN_WORDS and not is_named:
         found = find_in_words(readings, rules, EXPLAINED_IN_WORDS[seen], chosen)
     if found is not None:
