@@ -39,7 +39,7 @@ _NO_STATEMENT: Final = compile_text(
     r"|\b(?:possible|potential|common) (?:root )?(?:cause|reason)"
     r"|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
     r"|\b(?:potential\b|e\.g\.|or crashed\b)|^(?:tip|note|hint)s?:"
-    r"|\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
+    r"|\b(?:skipp(?:ed|ing)|dropping|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
     r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
     r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
     r"|\busing (?:the |its )?defaults?\b"
@@ -56,8 +56,7 @@ _DENIAL: Final = compile_text(
     r"|mismatch\w*|differ(?:s|ent)?|exceed\w*|beyond|instead of|expired|time-?out|timed out|hung"
     r"|hangs?|stuck|corrupt\w*|damaged|truncated|uncorrectable|unrecoverable|explod\w+|diverg\w+"
     r"|nan|inf|killed|too (?:many|few|long|short|large|small|big|little|old|new|high|low)"
-    r"|expect(?:s|ed)|empty|only|disagree\w*|conflict\w*|contradict\w*|overflow\w*|fault\w*"
-    r"|\d+ of \d+)\b"
+    r"|expect(?:s|ed)|empty|only|disagree\w*|conflict\w*|contradict\w*|overflow\w*|fault\w*)\b"
 )
 """Words that deny or complain: the line is not about ordinary progress."""
 
@@ -71,6 +70,9 @@ _END: Final = compile_text(
 
 _OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
 """Causes of exceptions that the words of a program explain, rather than those of another tool."""
+
+_OTHER_LINES: Final = 1
+"""Number of lines among and behind the last complaints that are about something else."""
 
 _BASES: Final = {Scope.WORDING: Basis.LAST_WORDS, Scope.TOPIC: Basis.TOPIC}
 
@@ -232,11 +234,15 @@ def _match_main_topic(
     """Return the matches of the cause whose topic has the most different words in *lines*."""
     found: dict[str, dict[tuple[int, str], _ClosingMatch]] = {}
     is_reason = False  # of the end that the next line announces
+    others = 0
     for line in lines:
         text = line.text.text
-        if line.is_last_word and not _NO_STATEMENT.search(text):
-            topics = program.match_topics(text) if is_reason else match_denied_topics(program, text)
-            for pattern, match in topics:
+        complains = is_reason or _DENIAL.search(text) is not None or _END.search(text) is not None
+        others += not complains
+        if others > _OTHER_LINES:
+            break
+        if complains and line.is_last_word and not _NO_STATEMENT.search(text):
+            for pattern, match in program.match_topics(text):
                 words = found.setdefault(pattern.cause, {})
                 words[line.offset, match.group().lower()] = _ClosingMatch(pattern, match, line)
         is_reason = _END.search(text) is not None
