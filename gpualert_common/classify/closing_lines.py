@@ -39,7 +39,8 @@ _NO_STATEMENT: Final = compile_text(
     r"|\b(?:possible|potential|common) (?:root )?(?:cause|reason)"
     r"|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
     r"|\b(?:potential\b|e\.g\.|or crashed\b)|^(?:tip|note|hint)s?:"
-    r"|\b(?:skipp(?:ed|ing)|dropping|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
+    r"|\b(?:skipp(?:ed|ing)|dropping|ignor(?:ed|ing)|retrying|falling back)\b"
+    r"|\b(?:have|has) been dropped\b"
     r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
     r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
     r"|\busing (?:the |its )?defaults?\b"
@@ -61,10 +62,10 @@ _DENIAL: Final = compile_text(
 """Words that deny or complain: the line is not about ordinary progress."""
 
 _END: Final = compile_text(
-    r"(?i)(?:^|[\s:,;.(\]|>-])(?:exit(?:s|ing)?|stop(?:s|ped|ping)?|abort(?:s|ed|ing)?|quit(?:s|ting)?"
-    r"|leav(?:es?|ing)|bye|end|halt(?:s|ed|ing)?|giv(?:es?|ing|en) up|gave up|terminat(?:es?|ed|ing)"
-    r"|refus(?:es?|ed|ing)|bail(?:s|ed|ing)? out|shutting down|nothing (?:was |to )?(?:run|do(?:ne)?))"
-    r"\b[^=:]{0,24}$"
+    r"(?i)(?:^|[\s:,;.(\]|>-])(?:exit(?:s|ing)?|stop(?:s|ped|ping)?|abort(?:s|ed|ing)?"
+    r"|quit(?:s|ting)?|leav(?:es?|ing)|bye|end|halt(?:s|ed|ing)?|giv(?:es?|ing|en) up|gave up"
+    r"|terminat(?:es?|ed|ing)|refus(?:es?|ed|ing)|bail(?:s|ed|ing)? out|shutting down"
+    r"|nothing (?:was |to )?(?:run|do(?:ne)?))\b[^=:]{0,24}$"
 )
 """Words by which a program ends itself: the line, or the one before, is the reason."""
 
@@ -87,12 +88,8 @@ def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
 
 
 def match_denied_topics(program: CompiledRules, text: str) -> list[PatternMatch]:
-    """Return the topics of the line *text*, if it denies something or ends the program.
-
-    There is one for each different word.
-    """
-    is_denied = _DENIAL.search(text) or _END.search(text)
-    return program.match_topics(text) if is_denied else []
+    """Return the topics of the line *text*, if it is a complaint; one for each different word."""
+    return program.match_topics(text) if _is_complaint(text) else []
 
 
 def find_last_resort(
@@ -113,7 +110,7 @@ def find_last_resort(
         match for line in lines for find in finders for match in find(program, line)
     )
     if found is None and has_failed:
-        found = _first_candidate(_match_main_topic(program, lines))
+        found = _first_candidate(_match_main_topic(program, readings))
     return found
 
 
@@ -142,8 +139,8 @@ def find_in_words(
 def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
     """Return the wordings, and the topic, that match the last words of a log."""
     program = compile_rules(rules)
-    lines = list(_read_closing_lines(reading))
-    found = [*(_match_wordings(program, line) for line in lines), _match_main_topic(program, lines)]
+    found = [_match_main_topic(program, [reading])]
+    found += [list(_match_wordings(program, line)) for line in _read_closing_lines(reading)]
     return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
 
 
@@ -229,22 +226,33 @@ def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_Clo
 
 
 def _match_main_topic(
-    program: CompiledRules, lines: Iterable[_ClosingLine]
+    program: CompiledRules, readings: Iterable[LogReading]
 ) -> list[_ClosingMatch]:
-    """Return the matches of the cause whose topic has the most different words in *lines*."""
-    found: dict[str, dict[tuple[int, str], _ClosingMatch]] = {}
-    is_reason = False  # of the end that the next line announces
-    others = 0
-    for line in lines:
-        text = line.text.text
-        complains = is_reason or _DENIAL.search(text) is not None or _END.search(text) is not None
-        others += not complains
-        if others > _OTHER_LINES:
-            break
-        if complains and line.is_last_word and not _NO_STATEMENT.search(text):
-            for pattern, match in program.match_topics(text):
-                words = found.setdefault(pattern.cause, {})
-                words[line.offset, match.group().lower()] = _ClosingMatch(pattern, match, line)
-        is_reason = _END.search(text) is not None
+    """Return the matches of the cause of whose topic the last complaints have the most words."""
+    found: dict[str, dict[tuple[str, int, str], _ClosingMatch]] = {}
+    for line in (line for reading in readings for line in _read_complaints(reading)):
+        for pattern, match in program.match_topics(line.text.text):
+            words = found.setdefault(pattern.cause, {})
+            word = (line.reading.file, line.offset, match.group().lower())
+            words[word] = _ClosingMatch(pattern, match, line)
     most = max(map(len, found.values()), default=0)
     return [match for words in found.values() if len(words) == most for match in words.values()]
+
+
+def _read_complaints(reading: LogReading) -> Iterator[_ClosingLine]:
+    """Yield the last complaints of a log, and reasons of an end that the next line announces."""
+    others = 0
+    is_reason = False
+    for line in _read_closing_lines(reading):
+        text = line.text.text
+        complains = is_reason or _is_complaint(text)
+        others += not complains
+        if others > _OTHER_LINES:
+            return
+        if complains and line.is_last_word and not _NO_STATEMENT.search(text):
+            yield line
+        is_reason = _END.search(text) is not None
+
+
+def _is_complaint(text: str) -> bool:
+    return _DENIAL.search(text) is not None or _END.search(text) is not None

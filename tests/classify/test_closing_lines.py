@@ -55,7 +55,7 @@ TOPICS = [
 
 @pytest.mark.parametrize(("cause", "line"), TOPICS)
 def test_the_topic_of_a_complaint_names_the_cause(cause: str, line: str) -> None:
-    """Where no wording matches, the subject of a complaint names the cause, with low confidence."""
+    """The subject of a complaint that no wording matches names the cause, with low confidence."""
     found = resolve_log(f"{START}{line}\n")
     assert (found.cause, found.explanation.evidence) == (cause, EvidenceKind.LINE)
     assert found.confidence == 0.5
