@@ -49,6 +49,16 @@ _NO_STATEMENT: Final = compile_text(
 )
 """A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
 
+_SUMMARY: Final = compile_text(
+    r"^(?:[=*-]{20,}|Failures:|\s*<NO_OTHER_FAILURES>|Root Cause \(first observed failure\):|\[\d+\]:"
+    r"|\s+(?:time|host|rank|exitcode|error_file|traceback)\s*: .*|\S+ FAILED"
+    r"|[\w.]*ChildFailedError:?|(?:srun|slurmstepd\S*|mpirun|prterun|make(?:\[\d+\])?): .*"
+    r"|Primary job +terminated normally.*|a non-zero exit code\. .*|the job to be terminated\. .*"
+    r"|\s*Process name: \[\[.*|\s*Exit code: +\d+|command terminated with exit code \d+"
+    r"|.*\b(?:Killing subprocess \d+|exits with return code = \d+))\s*$"
+)
+"""Lines in which torchrun, Slurm, MPI, make, kubectl and DeepSpeed sum up how a job ended."""
+
 _DENIAL: Final = compile_text(
     r"(?i)\b(?:not?|cannot|\w+n't|never|without|nothing|none|neither|nowhere|missing|lacks?|absent"
     r"|lost|gone|dead|bad|wrong|broken?|invalid|illegal|unknown|unexpected|undefined|impossible"
@@ -103,8 +113,8 @@ def find_last_resort(
     of the rules counts, then the last in the log.  Where there is none, and the run *has_failed*
     for certain, the topic counts of which the last words have the most different words.
     """
-    lines = [one for reading in readings for one in _read_closing_lines(reading)]
     program = compile_rules(rules)
+    lines = [one for reading in readings for one in _read_closing_lines(reading, program)]
     finders = (_match_exceptions, _match_wordings)
     found = _first_candidate(
         match for line in lines for find in finders for match in find(program, line)
@@ -125,7 +135,7 @@ def find_in_words(
     An exception of a program is explained only by words before it: behind it follows the script.
     """
     program = compile_rules(rules)
-    lines = (one for reading in readings for one in _read_closing_lines(reading))
+    lines = (one for reading in readings for one in _read_closing_lines(reading, program))
     if chosen is not None and chosen.head is not None and chosen.cause in _OF_PROGRAM:
         lines = (
             one
@@ -140,7 +150,7 @@ def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
     """Return the wordings, and the topic, that match the last words of a log."""
     program = compile_rules(rules)
     found = [_match_main_topic(program, [reading])]
-    found += [list(_match_wordings(program, line)) for line in _read_closing_lines(reading)]
+    found += [list(_match_wordings(program, line)) for line in _read_closing_lines(reading, program)]
     return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
 
 
@@ -181,10 +191,10 @@ def _first_candidate(matches: Iterable[_ClosingMatch]) -> Candidate | None:
     return None
 
 
-def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
+def _read_closing_lines(reading: LogReading, program: CompiledRules) -> Iterator[_ClosingLine]:
     """Yield the closing lines of a log, the last first, without the tracebacks that were read.
 
-    Source code says what might be, not what was.
+    Source code says what might be, not what was.  Reports of launchers are no words of a program.
     """
     quoted = [
         (member.start.offset, member.end.offset)
@@ -200,8 +210,9 @@ def _read_closing_lines(reading: LogReading) -> Iterator[_ClosingLine]:
         if not piece.strip() or any(start <= at < end for start, end in quoted):
             continue
         line = strip_prefixes(canonicalize(piece))
-        words += 1
-        is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
+        is_word = not _is_report(program, line.text)
+        words += is_word
+        is_last = is_word and words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
         if not is_last and announced < _ANNOUNCED_WORDS:
             is_last = _ERROR_WORDS.match(line.text) is not None
             announced += is_last
@@ -219,10 +230,23 @@ def _match_wordings(program: CompiledRules, line: _ClosingLine) -> Iterator[_Clo
     text = line.text.text
     if not line.is_last_word or _NO_STATEMENT.search(text):
         return
-    if any(pattern.role is not Role.ROOT for pattern, _ in program.match_exception(text)):
-        return  # a report, a consequence, or a text that only resembles a failure
+    if _resembles_failure(program, text):
+        return
     for pattern, match in match_last_words(program, text):
         yield _ClosingMatch(pattern, match, line)
+
+
+def _resembles_failure(program: CompiledRules, text: str) -> bool:
+    """Return whether the line is a report, a consequence, or only resembles a failure."""
+    return any(pattern.role is not Role.ROOT for pattern, _ in program.match_exception(text))
+
+
+def _is_report(program: CompiledRules, text: str) -> bool:
+    """Return whether a launcher reports in the line *text* that its workers have ended."""
+    if _SUMMARY.match(text):
+        return True
+    roles = {pattern.role for pattern, _ in program.match_exception(text)}
+    return not roles.isdisjoint((Role.REPORT, Role.CASCADE))
 
 
 def _match_main_topic(
@@ -230,7 +254,7 @@ def _match_main_topic(
 ) -> list[_ClosingMatch]:
     """Return the matches of the cause of whose topic the last complaints have the most words."""
     found: dict[str, dict[tuple[str, int, str], _ClosingMatch]] = {}
-    for line in (line for reading in readings for line in _read_complaints(reading)):
+    for line in (line for reading in readings for line in _read_complaints(reading, program)):
         for pattern, match in program.match_topics(line.text.text):
             words = found.setdefault(pattern.cause, {})
             word = (line.reading.file, line.offset, match.group().lower())
@@ -239,12 +263,14 @@ def _match_main_topic(
     return [match for words in found.values() if len(words) == most for match in words.values()]
 
 
-def _read_complaints(reading: LogReading) -> Iterator[_ClosingLine]:
+def _read_complaints(reading: LogReading, program: CompiledRules) -> Iterator[_ClosingLine]:
     """Yield the last complaints of a log, and reasons of an end that the next line announces."""
     others = 0
     is_reason = False
-    for line in _read_closing_lines(reading):
+    for line in _read_closing_lines(reading, program):
         text = line.text.text
+        if _is_report(program, text):
+            continue
         complains = is_reason or _is_complaint(text)
         others += not complains
         if others > _OTHER_LINES:
