@@ -50,9 +50,12 @@ _NO_STATEMENT: Final = compile_text(
 """A command that a shell repeats, and words by which a program guesses, advises, or goes on."""
 
 _SUMMARY: Final = compile_text(
-    r"^(?:[=*-]{20,}|Failures:|\s*<NO_OTHER_FAILURES>|Root Cause \(first observed failure\):|\[\d+\]:"
-    r"|\s+(?:time|host|rank|exitcode|error_file|traceback)\s*: .*|\S+ FAILED"
-    r"|[\w.]*ChildFailedError:?|(?:srun|slurmstepd\S*|mpirun|prterun|make(?:\[\d+\])?): .*"
+    r"^(?:[=*-]{20,}|Failures:|\s*<NO_OTHER_FAILURES>|Root Cause \(first observed failure\):"
+    r"|\[\d+\]:|\s+(?:time|host|rank|exitcode|error_file|traceback)\s*: .*|\S+ FAILED"
+    r"|[\w.]*ChildFailedError:?"
+    r"|(?:srun|slurmstepd\S*): (?:error: )?(?:\S+: tasks? [\d,-]+: (?:Exited|Terminated|Killed)\b.*"
+    r"|Terminating StepId=.*|\*\*\* (?:STEP|JOB) .*|(?:Job step|First task) .*)"
+    r"|(?:mpirun|prterun) (?:detected|noticed|has exited) .*|make(?:\[\d+\])?: \*\*\* .*"
     r"|Primary job +terminated normally.*|a non-zero exit code\. .*|the job to be terminated\. .*"
     r"|\s*Process name: \[\[.*|\s*Exit code: +\d+|command terminated with exit code \d+"
     r"|.*\b(?:Killing subprocess \d+|exits with return code = \d+))\s*$"
@@ -150,7 +153,9 @@ def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
     """Return the wordings, and the topic, that match the last words of a log."""
     program = compile_rules(rules)
     found = [_match_main_topic(program, [reading])]
-    found += [list(_match_wordings(program, line)) for line in _read_closing_lines(reading, program)]
+    found += [
+        list(_match_wordings(program, line)) for line in _read_closing_lines(reading, program)
+    ]
     return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
 
 
@@ -210,9 +215,10 @@ def _read_closing_lines(reading: LogReading, program: CompiledRules) -> Iterator
         if not piece.strip() or any(start <= at < end for start, end in quoted):
             continue
         line = strip_prefixes(canonicalize(piece))
-        is_word = not _is_report(program, line.text)
-        words += is_word
-        is_last = is_word and words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
+        if _is_report(program, line.text):
+            continue
+        words += 1
+        is_last = words <= _LAST_WORDS and not _NO_ERROR.match(line.text)
         if not is_last and announced < _ANNOUNCED_WORDS:
             is_last = _ERROR_WORDS.match(line.text) is not None
             announced += is_last
@@ -269,8 +275,6 @@ def _read_complaints(reading: LogReading, program: CompiledRules) -> Iterator[_C
     is_reason = False
     for line in _read_closing_lines(reading, program):
         text = line.text.text
-        if _is_report(program, text):
-            continue
         complains = is_reason or _is_complaint(text)
         others += not complains
         if others > _OTHER_LINES:

@@ -61,6 +61,48 @@ def test_the_topic_of_a_complaint_names_the_cause(cause: str, line: str) -> None
     assert found.confidence == 0.5
 
 
+SUMMARIES = [
+    """\
+W1120 10:00:01.071000 4 site-packages/torch/distributed/elastic/multiprocessing/api.py:900] \
+Sending process 11 closing signal SIGTERM
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-20_10:00:00
+  host      : cn-4
+  rank      : 3 (local_rank: 3)
+  exitcode  : 1 (pid: 12)
+  error_file: <N/A>
+============================================================
+""",
+    """\
+srun: error: cn-4: task 3: Exited with exit code 1
+srun: Terminating StepId=8812.0
+slurmstepd: error: *** STEP 8812.0 ON cn-4 CANCELLED AT 2026-11-20T10:00:00 ***
+""",
+]
+
+
+@pytest.mark.parametrize("summary", SUMMARIES)
+def test_the_summary_of_a_launcher_hides_no_last_words(summary: str) -> None:
+    """The words before the summary of a launcher are still the last words of the program."""
+    line = "[prep] 0 sentence pairs in 3 files\n"
+    assert resolve_log(f"{START}{line}{summary}").cause == "data"
+
+
+def test_a_step_that_slurm_cancels_after_a_failed_task_is_not_cancelled() -> None:
+    """Slurm cancels a step, too, when one of its tasks has failed; a person does it before."""
+    assert resolve_log(START + SUMMARIES[1]).cause == "runtime_error"
+    failed, stopping, cancelled = SUMMARIES[1].splitlines(keepends=True)
+    assert resolve_log(START + cancelled + failed + stopping).cause == "cancelled"
+
+
 NO_COMPLAINTS = [
     "saving checkpoint 400",
     "INFO no snapshot",
