@@ -91,6 +91,9 @@ _OUTSIDE = ("oom_killer", "preempted", "node_failure", "time_limit", "idle_hang"
 EXPLAINED_IN_WORDS = {
     "killed_unknown": frozenset(_OUTSIDE),
     "cancelled": frozenset(_OUTSIDE) - {"cancelled"},
+    "segfault": frozenset(
+        {"collective", "gpu_hardware", "cuda_environment", "shared_memory", "idle_hang"}
+    ),
     "cuda_runtime": frozenset({"gpu_hardware"}),
     "div_zero": frozenset({"data", "file_not_found", "asset"}),
     "traceback": frozenset(
@@ -106,7 +109,6 @@ EXPLAINED_IN_WORDS = {
             *("gpu_hardware", "nan_loss", "idle_hang", "preempted", "node_failure"),
         }
     ),
-    "segfault": frozenset({"idle_hang"}),
     "collective": frozenset({"gpu_hardware", "node_failure", "preempted"}),
     "node_failure": frozenset({"preempted"}),
     "time_limit": frozenset({"idle_hang"}),

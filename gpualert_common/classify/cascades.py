@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gpualert_common.causes import ANNOUNCED_CAUSES, COMMUNICATION_CAUSES, SIGNAL_CAUSES
+from gpualert_common.causes import (
+    ANNOUNCED_CAUSES,
+    COMMUNICATION_CAUSES,
+    GENERIC_CAUSES,
+    SIGNAL_CAUSES,
+)
 from gpualert_common.classify.candidates import Candidate, Tier
 from gpualert_common.structs import Struct
 
@@ -30,7 +35,8 @@ class Cascade(Struct, frozen=True):
         if self.announced is not None and not self.announced.search(one.excerpt):
             return False
         is_in_time = other.place < one.place or other.cause == self.reported_late
-        in_same_log = other.file == one.file and other.tier < Tier.STATUS
+        is_failure = other.tier < Tier.STATUS or other.cause in GENERIC_CAUSES
+        in_same_log = other.file == one.file and is_failure
         return in_same_log and is_in_time and self.follows(other)
 
 
@@ -45,7 +51,7 @@ CASCADES: tuple[Cascade, ...] = (
     # A launcher stops the other ranks after one has failed.
     Cascade(
         "cancelled",
-        lambda other: other.traceback is not None or other.cause in _ABANDONED,
+        lambda other: other.traceback is not None or other.cause in _ABANDONED | {"runtime_error"},
     ),
     # A job that hangs reaches its time limit; the kernel's log, with the hang, is printed last.
     Cascade(

@@ -48,10 +48,18 @@ _FOOTER: Final = compile_text(
     r"|(?:Job Wall-clock time|Memory (?:Utilized|Efficiency)): |exit status \d+$|\s*Exit code: +\d"
     r"|\s*Process name: \[|mpi(?:run|exec) detected|Primary job +terminated|a non-zero exit code"
     r"|the job to be terminated|(?:##\[error\]|Error: )Process completed with exit code"
+    r"|[=*-]{20,}\s*$|Failures:|\s*<NO_OTHER_FAILURES>|Root Cause \(first observed failure\):"
+    r"|\[\d+\]:|\s+(?:time|host|rank|exitcode|error_file|traceback)\s*: |\S+ FAILED\s*$"
+    r"|[\w.]*ChildFailedError:?\s*$"
+    r"|(?:srun|slurmstepd\S*): (?:error: )?(?:\S+: tasks? [\d,-]+: (?:Exited|Terminated|Killed)\b"
+    r"|Terminating StepId=|\*\*\* (?:STEP|JOB) |(?:Job step|First task) )"
+    r"|(?:mpirun|prterun) (?:noticed|has exited) |command terminated with exit code \d+"
+    r"|.*\b(?:Killing subprocess \d+|exits with return code = \d+)\s*$"
     r"|Your job looked like|Cleaning up |Uploading artifacts|Post job cleanup|# Accounting: "
     r"|# Ended \(code )"
 )
-"""A line that a shell, a build tool or a scheduler writes behind a program, whatever happened."""
+"""A line that a shell, a launcher, a build tool or a scheduler writes behind a program, whatever
+happened."""
 
 _ERROR_RECORD: Final = compile_bytes(
     rb"(?i)[\"'](?:level|levelname|severity|lvl)[\"'] ?: ?[\"'](?:err|crit|fatal|panic)"

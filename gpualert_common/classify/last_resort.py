@@ -24,7 +24,8 @@ _FAILURE_WORD: Final = compile_text(
     r"(?i)\b(?:cannot|can't|couldn't|doesn't|unable|impossible|too|error|fail\w*|fatal|panic\w*"
     r"|exception|abort\w*|stop\w*|giv\w+ up|gave up|quit\w*|leaving|leaves|exit\w*|end(?:s|ed|ing)?"
     r"|terminat\w+|halt\w*|kill\w*|cancel\w*|refus\w+|reject\w+|bye|done for|bad|wrong|broken"
-    r"|invalid|illegal|unknown|unmet|missing|absent|lost|gone|dead|lacks?|mismatch\w*|conflict\w*|stuck|hung)\b"
+    r"|invalid|illegal|unknown|unmet|missing|absent|lost|gone|dead|lacks?|mismatch\w*|conflict\w*"
+    r"|stuck|hung)\b"
 )
 """A word by which a program says that something failed, or that it ends."""
 
@@ -38,13 +39,15 @@ _LINES_OF_PROGRESS = 3
 
 _GUESS: Final = compile_text(
     r"(?i)^[$+#>] |\b(?:may|might) (?:have|be)\b|\bcould (?:have|be due)\b"
-    r"|\bpossible (?:cause|reason)|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
-    r"|\b(?:potential|e\.g\.|or crashed)\b|^(?:tip|note|hint)s?:|^wandb: |\b[A-Z]\w*Warning: "
+    r"|\b(?:possible|potential|common) (?:root )?(?:cause|reason)"
+    r"|\b(?:possibly|perhaps|probably|typically|usually|likely)\b"
+    r"|\b(?:potential\b|e\.g\.|or crashed\b)|^(?:tip|note|hint)s?:|^wandb: |\b[A-Z]\w*Warning: "
 )
 """A command that a shell repeats, and words by which a program guesses or advises."""
 
 _GOES_ON: Final = compile_text(
-    r"(?i)\b(?:skipp(?:ed|ing)|ignor(?:ed|ing)|retrying|falling back|(?:have|has) been dropped)\b"
+    r"(?i)\b(?:skipp(?:ed|ing)|dropping|ignor(?:ed|ing)|retrying|falling back)\b"
+    r"|\b(?:have|has) been dropped\b"
     r"|\bcontinu(?:e|es|ing) (?:with|without|anyway|training)|,? continuing$|\bgoing offline\b"
     r"|\b(?:start(?:s|ed|ing)?|begin(?:s|ning)?|training) (?:fresh|anew|from scratch)\b"
     r"|\busing (?:the |its )?defaults?\b|\busing (?:the )?cpu\b|\bweights are random\b"
@@ -62,7 +65,8 @@ _OF_PROGRAM: Final = GENERIC_CAUSES | {"div_zero"}
 
 def match_last_words(program: CompiledRules, text: str) -> list[PatternMatch]:
     """Return the weak patterns that match the line *text*: a message behind "error:", or words."""
-    return program.match_message(read_message(text), None) or program.match_wordings(text.strip())
+    message = program.match_message(read_message(text), None)
+    return [*message, *program.match_wordings(text.strip())]
 
 
 def find_last_resort(
@@ -72,9 +76,9 @@ def find_last_resort(
 
     Patterns that count only in exceptions are matched against every line here: of some logs only
     the middle of a message is left, and some programs print exceptions in a form of their own.
-    Of several matches the first by the order of the rules counts, then the last in the log.  Only
-    where there is none, the wording of the program's last words counts, and then their topic, if
-    no exception says more.  *reports* are those of other ranks and launchers; if they fill the end
+    The wording of the program's last words counts, too.  Of several matches the first by the order
+    of the rules counts, then the last in the log; where there is none, and no exception, the topic
+    of the last words.  *reports* are those of other ranks and launchers; if they fill the end
     of a log, the lines before them are asked, too.
     """
     program = compile_rules(rules)
@@ -87,12 +91,15 @@ def find_last_resort(
             for one in readings
             for line in read_closing_lines(one, program, before.get(one.file))
         ]
-        for find in (_match_exceptions, _match_wordings):
-            matches = (match for line in lines for match in find(program, line))
-            found = _first_candidate(one for one in matches if one.pattern.cause not in known)
-            if found is not None:
-                return found
-        found = None if is_raised else _find_topic(program, lines)
+        matches = (
+            match
+            for line in lines
+            for find in (_match_exceptions, _match_wordings)
+            for match in find(program, line)
+        )
+        found = _first_candidate(one for one in matches if one.pattern.cause not in known)
+        if found is None and not is_raised:
+            found = _find_topic(program, lines)
         if found is not None:
             return found
     return None
