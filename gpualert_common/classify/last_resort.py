@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -32,7 +33,7 @@ _FAILURE_WORD: Final = compile_text(
 _LINES_OF_STATEMENT = 2
 """Lines before one with such a word that may say why."""
 
-_NUMBER: Final = compile_text(r"\d[\d.,:]*")
+_NUMBER: Final = re.compile(r"\d[\d.,:]*")
 
 _LINES_OF_PROGRESS = 3
 """Lines that differ only in their numbers are progress, if there are so many of them."""
@@ -214,11 +215,12 @@ def _is_statement(program: CompiledRules, line: ClosingLine) -> bool:
 
 def _find_topic(program: CompiledRules, lines: Sequence[ClosingLine]) -> Candidate | None:
     """Return the cause of whose vocabulary the last words use most."""
-    shapes = Counter(_NUMBER.sub("#", line.text.text) for line in lines)
+    shapes = [_NUMBER.sub("#", line.text.text) for line in lines]
+    counts = Counter(shapes)
     last = [
         line
-        for line in lines
-        if shapes[_NUMBER.sub("#", line.text.text)] < _LINES_OF_PROGRESS
+        for line, shape in zip(lines, shapes, strict=True)
+        if counts[shape] < _LINES_OF_PROGRESS
         and _is_statement(program, line)
         and not _WARNING.match(line.text.text)
     ]
