@@ -13,8 +13,8 @@ from pathlib import Path
 from corpus.entries import CORPUS, read_entries
 from corpus.evaluation.labelled_logs import LabelledLog, load_logs
 from gpualert_common.classify import LogReading, Scanner, load_rules
-from gpualert_common.classify.closing_lines import find_wordings
 from gpualert_common.classify.compiled_rules import compile_rules
+from gpualert_common.classify.last_resort import find_weak_patterns
 from gpualert_common.classify.rules import RuleSet
 
 FILE = "pattern_hits.json"
@@ -28,19 +28,19 @@ def count_origins(logs: Sequence[LabelledLog]) -> dict[str, int]:
         scanner = Scanner(rules, log.entry.name)
         scanner.feed(log.content, 0)
         reading = scanner.finish()
-        for pattern in (*reading.counts, *_find_wordings(reading, rules)):
+        for pattern in (*reading.counts, *_find_weak_patterns(reading, rules)):
             origins[pattern].add(log.entry.origin)
     return {one.id: len(origins[one.id]) for one in rules.patterns}
 
 
-def _find_wordings(reading: LogReading, rules: RuleSet) -> Iterator[str]:
-    """Yield the wordings that match the message of an exception, or the last words of the log."""
+def _find_weak_patterns(reading: LogReading, rules: RuleSet) -> Iterator[str]:
+    """Yield the weak patterns that match the message of an exception, or the last words."""
     program = compile_rules(rules)
     for head in reading.tracebacks:
         for one in head.chain():
             for pattern, _ in program.match_message(one.message, one.name):
                 yield pattern.id
-    for pattern, _ in find_wordings(reading, rules):
+    for pattern in find_weak_patterns(reading, rules):
         yield pattern.id
 
 

@@ -150,11 +150,13 @@ def find_in_words(
     return _first_candidate(one for one in matches if one.pattern.cause in causes)
 
 
-def find_wordings(reading: LogReading, rules: RuleSet) -> list[PatternMatch]:
-    """Return the wordings that match the last words of a log."""
+def find_weak_patterns(reading: LogReading, rules: RuleSet) -> list[RulePattern]:
+    """Return the wordings, and the topic, that match the last words of a log."""
     program = compile_rules(rules)
-    found = (_match_wordings(program, line) for line in read_closing_lines(reading, program))
-    return [PatternMatch(one.pattern, one.match) for matches in found for one in matches]
+    lines = list(read_closing_lines(reading, program))
+    found = [one.pattern for line in lines for one in _match_wordings(program, line)]
+    topic = _find_topic(program, lines)
+    return [*found, *(() if topic is None else (topic.observations[0].pattern,))]
 
 
 class _ClosingMatch(Struct, frozen=True):

@@ -54,7 +54,7 @@ TOPICS = [
 
 @pytest.mark.parametrize(("cause", "lines"), TOPICS)
 def test_vocabulary_names_the_cause(cause: str, lines: str) -> None:
-    """Where no wording is known, the vocabulary around the announced end names the cause."""
+    """The vocabulary around the announced end names the cause, where no wording is known."""
     assert resolve_log(f"{START}{lines}\n").cause == cause
 
 
@@ -83,7 +83,7 @@ FOOTERS = [
 
 
 def test_footers_do_not_hide_the_last_words() -> None:
-    """What launchers, build tools and schedulers write behind a program is not counted."""
+    """Lines that launchers, build tools and schedulers write behind a program do not count."""
     footer = "\n".join(f"{line}\n{line}" for line in FOOTERS * 3)
     log = f"{START}fatal: option lr and option schedule exclude each other\n{footer}\n"
     assert resolve_log(log).cause == "config"

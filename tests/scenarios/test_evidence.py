@@ -51,7 +51,7 @@ def test_lost_in_a_short_run(tmp_path: Path) -> None:
 
 
 def test_kernel_log_without_the_error(tmp_path: Path) -> None:
-    """Where a kernel log without an Xid is all there is, nobody is blamed for the error."""
+    """Nobody is blamed for an error without an Xid, if the kernel log is all that there is."""
     (case,) = [case for case in CASES if case.name == "lost_in_a_short_run"]
     verdict = replace(case.make(Random(0)), missing=["nvml"]).verdict(tmp_path)
     assert (verdict["cause"], verdict["attribution"]) == ("cuda_runtime", "unknown")
