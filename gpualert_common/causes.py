@@ -91,9 +91,7 @@ _OUTSIDE = ("oom_killer", "preempted", "node_failure", "time_limit", "idle_hang"
 EXPLAINED_IN_WORDS = {
     "killed_unknown": frozenset(_OUTSIDE),
     "cancelled": frozenset(_OUTSIDE) - {"cancelled"},
-    "segfault": frozenset(
-        {"collective", "gpu_hardware", "cuda_environment", "shared_memory", "idle_hang"}
-    ),
+    "segfault": frozenset({"gpu_hardware", "cuda_environment", "shared_memory", "idle_hang"}),
     "cuda_runtime": frozenset({"gpu_hardware"}),
     "div_zero": frozenset({"data", "file_not_found", "asset"}),
     "traceback": frozenset(

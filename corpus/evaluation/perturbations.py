@@ -131,7 +131,8 @@ def add_progress_bars(text: str, entry: CorpusEntry, random: Random) -> str:
             written.append("\n" if _PREFIXED.match(line) else random.choice(("", "\n")))
         written.append(line)
         inside = _continues(line, inside)
-    written += [f"\r{noise.draw_bar(random, noise.BAR_STEPS if is_good else step)}", "\n"]
+    last = range(noise.BAR_STEPS - 3, noise.BAR_STEPS + 1) if is_good else (step,)
+    written += [*(f"\r{noise.draw_bar(random, one)}" for one in last), "\n"]
     return "".join(written)
 
 

@@ -55,11 +55,12 @@ _FOOTER: Final = compile_text(
     r"|Terminating StepId=|\*\*\* (?:STEP|JOB) |(?:Job step|First task) )"
     r"|(?:mpirun|prterun) (?:noticed|has exited) |command terminated with exit code \d+"
     r"|.*\b(?:Killing subprocess \d+|exits with return code = \d+)\s*$"
-    r"|Your job looked like|Cleaning up |Uploading artifacts|Post job cleanup|# Accounting: "
+    r"|frame #\d+: |Your job looked like"
+    r"|Cleaning up |Uploading artifacts|Post job cleanup|# Accounting: "
     r"|# Ended \(code )"
 )
 """A line that a shell, a launcher, a build tool or a scheduler writes behind a program, whatever
-happened."""
+happened; and a frame of a C++ stack."""
 
 _ERROR_RECORD: Final = compile_bytes(
     rb"(?i)[\"'](?:level|levelname|severity|lvl)[\"'] ?: ?[\"'](?:err|crit|fatal|panic)"

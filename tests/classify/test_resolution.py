@@ -82,6 +82,14 @@ LOGS: dict[str, tuple[str, int | None, str]] = {
         1,
         "traceback",
     ),
+    "a failure behind a pipe, and its bar drawn again": (
+        (bar := " 12%|█▌    | 3/25 [00:01<00:07,  3.1it/s, loss=1.86]\n")
+        + RAISE
+        + "KeyError: 'x'\n"
+        + bar,
+        0,
+        "traceback",
+    ),
     "a rank is killed, the others lose it": (
         WATCHDOG.format(0) + WATCHDOG.format(2) + LAUNCHER.format(-9, -9),
         1,

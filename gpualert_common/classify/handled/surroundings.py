@@ -14,8 +14,9 @@ from gpualert_common.classify.handled.work_lines import (
 )
 from gpualert_common.classify.handled.work_words import OF, RESULT, TRAINING_DONE
 from gpualert_common.classify.lines import canonicalize
-from gpualert_common.classify.log_position import has_trained
+from gpualert_common.classify.log_position import has_trained, is_followed_by_steps
 from gpualert_common.classify.log_reading import LogReading
+from gpualert_common.classify.tracebacks.lines import is_progress_bar
 
 _RECENT_LINES = 400
 """Lines before a failure that show how far the work was."""
@@ -27,7 +28,8 @@ _NEIGHBOUR_LINES: Final = 2
 class Surroundings:
     """Lines around the failure *one* in the end of a log that *reading* has kept.
 
-    ``before`` and ``after`` are the lines that are not blank, without escape sequences.
+    ``before`` and ``after`` are the lines that are not blank, without escape sequences, and without
+    bars that were only drawn again after the failure.
     """
 
     def __init__(self, one: Candidate, reading: LogReading) -> None:
@@ -41,6 +43,8 @@ class Surroundings:
         line, *after = canonicalize(reading.tail[max(0, end - at) :]).split(b"\n")
         message, rest = after[: rows - 1], after[rows - 1 :]
         rest = [line for line in message if not line[:1].isspace()] + rest
+        if not is_followed_by_steps(reading, end, 1):
+            rest = [line for line in rest if not is_progress_bar(line.decode("latin1"))]
         self.line = line
         self.before = [line for line in before if line.strip()]
         self.after = [line for line in rest if line.strip()]
