@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gpualert_common.classify.probes import Probe, ProbeFilter, probe_literals, probe_patterns
 from gpualert_common.classify.rules import RaisedIn, RulePattern, RuleSet, Scope
@@ -16,6 +16,9 @@ from gpualert_common.classify.tracebacks.exception_names import is_exception_nam
 from gpualert_common.classify.tracebacks.lines import MARKER_EXPRESSIONS, MARKERS
 from gpualert_common.model import Role
 from gpualert_common.regex import NEVER, RegexError, compile_text
+
+_ADDRESS: Final = re.compile(r"\b(\w{2,9})://\S+")
+"""An address, and in the group its scheme."""
 
 _TOPIC_WORDS = 2
 """Different words of a topic that show it."""
@@ -105,8 +108,11 @@ class CompiledRules:
         return _search((one for one in self._weak if one.where is Scope.WORDING), text)
 
     def count_topic_words(self, texts: Iterable[str]) -> list[tuple[RulePattern, int]]:
-        """Return the topics with the number of different words of each in *texts*, most first."""
-        lines = list(texts)
+        """Return the topics with the number of different words of each in *texts*, most first.
+
+        The words in an address do not count.
+        """
+        lines = [_ADDRESS.sub(r"\1", text) for text in texts]
         counts = [(one, len(_find_words(one, lines))) for one in self._topics]
         return sorted(counts, key=lambda one: -one[1])
 
