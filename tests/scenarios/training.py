@@ -266,7 +266,8 @@ def warm_restarts(chance: Random) -> Scene:
 def hidden_by_a_pipe(chance: Random) -> Scene:
     """The status is 0, and the log ends in an exception."""
     log = hugging_face(chance, falling(chance)).rpartition("{'train_runtime'")[0]
-    return Scene(log=log + traceback("KeyError: 'x'", "main", "step"), cards=_cards(chance))
+    raised = traceback("KeyError: 'x'", "<module>", "main", "step")
+    return Scene(log=log + raised, cards=_cards(chance))
 
 
 @near_miss("G1", "nan_loss", real_s=7)
