@@ -57,6 +57,9 @@ _OF_SHELL: Final = compile_text(
 _ANSWERS: Final = (HANDLED, ANSWER, WARNING)
 """Words next to a failure by which the program goes on."""
 
+_END_OF_FIT: Final = compile_bytes(rb"`?Trainer\.fit`? stopped: ")
+"""Lightning's report of why a training ended, which is no failure."""
+
 _LASTING_REPORTS = 3
 """A state that is reported this often, up to the end, is not a passing one."""
 
@@ -125,6 +128,8 @@ def is_unanswered(one: Candidate, reading: LogReading) -> bool:
     around = Surroundings(one, reading)
     near = (*around.header, around.line, *around.after[:1])
     if is_info_record(around.line) or any(has_match(words, near) for words in _ANSWERS):
+        return False
+    if _END_OF_FIT.search(around.line):
         return False
     if any(map(is_mostly_successful, around.own)) or is_continued(around.before, around.own):
         return False

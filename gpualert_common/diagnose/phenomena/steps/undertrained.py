@@ -28,7 +28,6 @@ from gpualert_common.progress import (
     TrainingEndKind,
     determine_start,
 )
-from gpualert_common.structs import replace
 
 if TYPE_CHECKING:
     from gpualert_common.history import Baseline
@@ -54,8 +53,7 @@ def _too_few(progress: Progress, before: Baseline | None) -> Iterator[Finding]:
     if empty:
         where = LogLocation(empty[0].file, empty[0].line, empty[0].offset)
         words = Claim(empty[0].text, "log", where)
-        found = _make_finding(empty[0].text, 0.93, (words,), {"kind": "no_batches"})
-        yield replace(found, over=_NONE | {"data"})
+        yield _make_finding(empty[0].text, 0.93, (words,), {"kind": "no_batches"})
         return
     steps, meant = counts.last_step, counts.total_steps
     if steps is None or any(one.kind is TrainingEndKind.EARLY_STOP for one in progress.endings):
