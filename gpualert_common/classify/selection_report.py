@@ -29,7 +29,7 @@ _BASES = {
     Basis.WORDING: "the wording of an exception",
     Basis.LINE: "a line of the log",
     Basis.CLOSING_LINE: "one of the closing lines",
-    Basis.TOPIC: "the vocabulary of the closing lines",
+    Basis.TOPIC: "the vocabulary of its words",
     Basis.LAST_WORDS: "the wording of one of the closing lines",
 }
 _OTHER_RANKS = "other ranks report this when one of them has failed"
