@@ -57,6 +57,9 @@ _OF_SHELL: Final = compile_text(
 _ANSWERS: Final = (HANDLED, ANSWER, WARNING)
 """Words next to a failure by which the program goes on."""
 
+_OF_TOOL: Final = compile_bytes(rb"^(?:/\S+/)?[a-z][\w.+-]{0,15}: ")
+"""What a tool says of its own failure: the script around it decides whether it can go on."""
+
 _END_OF_FIT: Final = compile_bytes(rb"`?Trainer\.fit`? stopped: ")
 """Lightning's report of why a training ended, which is no failure."""
 
@@ -119,7 +122,7 @@ def is_unanswered(one: Candidate, reading: LogReading) -> bool:
     """Return whether a line near the end names a failure, in a log that shows no work at all.
 
     What is a warning, or is answered by a retry or an alternative, is no failure of the run; nor is
-    a line that lines about the work of the program follow.
+    a line that lines about the work of the program follow, or that of a tool with any line behind.
     """
     if one.tier in (Tier.CONFIRMED, Tier.CASCADE) or not one.is_last_word:
         return False
@@ -129,13 +132,14 @@ def is_unanswered(one: Candidate, reading: LogReading) -> bool:
     near = (*around.header, around.line, *around.after[:1])
     if is_info_record(around.line) or any(has_match(words, near) for words in _ANSWERS):
         return False
-    if _END_OF_FIT.search(around.line):
+    if _END_OF_FIT.search(around.line) or (around.good and _OF_TOOL.search(around.line)):
         return False
     if any(map(is_mostly_successful, around.own)) or is_continued(around.before, around.own):
         return False
     if has_work(around.good) or has_outcome(around.good) or has_count(around.good):
         return False
-    return not (around.has_worked or has_work(around.good_before))
+    before = around.good_before
+    return not (around.has_worked or has_work(before) or has_outcome(before))
 
 
 # -- signals ---------------------------------------------------------------------------------

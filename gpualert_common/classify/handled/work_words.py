@@ -36,7 +36,7 @@ SUCCESS: Final = compile_bytes(rb"(?i)\bsuccess\w*")
 """Words of a launcher about a run whose workers it stopped in the end."""
 
 OUTCOME: Final = compile_bytes(
-    rb"(?i)\b(?:sav(?:e|ed|ing)|wrote|written|writing|exported|extracted|stored|success\w*|succeeded)\b"
+    rb"(?i)\b(?:sav(?:e|ed|ing)|wrote|written|writing|exported|extracted|stored|uploaded|success\w*|succeeded)\b"
 )
 """An outcome of whatever work."""
 
