@@ -67,6 +67,8 @@ _FINITE_LOSS: Final = compile_bytes(
 _NOT_FINITE: Final = compile_bytes(
     rb"(?i)\bnan\b|\binf\b|^wandb: |best|lowest|\bmin\b|final|average|train_runtime|^\s*train_loss"
 )
+"""A line whose finite loss, if it has one, is a summary or stands beside a NaN."""
+
 _SUMMARY: Final = compile_bytes(rb"(?i)best|lowest|\bmin\b|initial|restor|scale|final|average")
 
 

@@ -157,7 +157,7 @@ def _read_pattern(entry: Table, cause: str, order: int) -> RulePattern:
         raise RuleError(entry.file, f"{entry.path}role", f'must be "root" with {weak}')
     if pattern.where is Scope.MESSAGE and not pattern.exceptions:
         raise RuleError(entry.file, f"{entry.path}exceptions", f"is missing, with {weak}")
-    if pattern.exceptions and not pattern.where.is_weak:
+    if pattern.exceptions and pattern.where not in (Scope.MESSAGE, Scope.WORDING):
         raise RuleError(entry.file, f"{entry.path}exceptions", f"has no effect with {weak}")
     entry.done()
     return pattern

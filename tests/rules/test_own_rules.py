@@ -86,6 +86,20 @@ _WRONG = {
     ),
     "a look-ahead": (STORAGE.replace("BLOBFS: s", "(?=B)BLOBFS: s", 1), "patterns.our_server.re"),
     "a gap in the words": (STORAGE.replace("ask the", "ask {whom}, the"), "verdict.do"),
+    "types of exceptions for a topic": (
+        STORAGE.replace(
+            'role = "root"', 'role = "root"\nwhere = "topic"\nexceptions = ["OSError"]', 1
+        ),
+        "patterns[0].exceptions",
+    ),
+    "a message without types of exceptions": (
+        STORAGE.replace('role = "root"', 'role = "root"\nwhere = "message"', 1),
+        "patterns[0].exceptions",
+    ),
+    "a wording that is no root": (
+        STORAGE.replace('role = "root"', 'role = "cascade"\nwhere = "wording"', 1),
+        "patterns[0].role",
+    ),
     "a name that ours has": (
         STORAGE.replace("our_server", load_rules().by_cause["filesystem_io"].patterns[0].name),
         "patterns.",

@@ -58,7 +58,7 @@ _ANSWERS: Final = (HANDLED, ANSWER, WARNING)
 """Words next to a failure by which the program goes on."""
 
 _OF_TOOL: Final = compile_bytes(rb"^(?:/\S+/)?[a-z][\w.+-]{0,15}: ")
-"""What a tool says of its own failure: the script around it decides whether it can go on."""
+"""The error message of a tool that a script calls, such as ls; the script may go on after it."""
 
 _END_OF_FIT: Final = compile_bytes(rb"`?Trainer\.fit`? stopped: ")
 """Lightning's report of why a training ended, which is no failure."""
