@@ -107,22 +107,19 @@ class CompiledRules:
         """Return the wordings that match *text*, a line."""
         return _search((one for one in self._weak if one.where is Scope.WORDING), text)
 
-    def count_topic_words(self, texts: Iterable[str]) -> list[tuple[RulePattern, int]]:
-        """Return the topics with the number of different words of each in *texts*, most first.
-
-        The words in an address do not count.
-        """
-        lines = [_ADDRESS.sub(r"\1", text) for text in texts]
-        counts = [(one, len(_find_words(one, lines))) for one in self._topics]
-        return sorted(counts, key=lambda one: -one[1])
-
     def match_words(self, topic: RulePattern, text: str) -> list[re.Match[str]]:
         """Return the words of *topic* in *text*."""
         return list(_compile_or_never(topic.re).finditer(text))
 
     def match_topic(self, texts: Iterable[str]) -> RulePattern | None:
-        """Return the topic of *texts*: at least two words of it, and fewer of every other one."""
-        first, second = [*self.count_topic_words(texts), (None, 0), (None, 0)][:2]
+        """Return the topic of *texts*: at least two words of it, and fewer of every other one.
+
+        The words in an address do not count.
+        """
+        lines = [_ADDRESS.sub(r"\1", text) for text in texts]
+        counts = [(one, len(_find_words(one, lines))) for one in self._topics]
+        ranked = sorted(counts, key=lambda one: -one[1])
+        first, second = [*ranked, (None, 0), (None, 0)][:2]
         return first[0] if first[1] >= max(_TOPIC_WORDS, second[1] + 1) else None
 
 

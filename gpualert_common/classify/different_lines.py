@@ -30,8 +30,11 @@ class DifferentLines:
     __hash__ = None  # type: ignore[assignment]
 
     def count_between(self, first: int, last: int) -> int | None:
-        """Return the number of different lines from offset *first* on that are not repeated at
-        *last* or later; None if *first* is before the tail."""
+        """Return the number of different lines from offset *first* to offset *last*.
+
+        A line that stands at *last* or later, too, does not count.  None if *first* is before the
+        tail.
+        """
         if first < self._tail_offset:
             return None
         return self._count_behind(first) - self._count_behind(last)

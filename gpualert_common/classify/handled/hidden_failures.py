@@ -121,8 +121,9 @@ def _is_end_of_run(one: Candidate, reading: LogReading) -> bool:
 def is_unanswered(one: Candidate, reading: LogReading) -> bool:
     """Return whether a line near the end names a failure, in a log that shows no work at all.
 
-    What is a warning, or is answered by a retry or an alternative, is no failure of the run; nor is
-    a line that lines about the work of the program follow, or that of a tool with any line behind.
+    The failure is answered if the line is a warning, if a retry or an alternative is announced next
+    to it, or if lines about the work of the program follow.  The error of a tool is also answered
+    by any other line after it.
     """
     if one.tier in (Tier.CONFIRMED, Tier.CASCADE) or not one.is_last_word:
         return False
