@@ -30,9 +30,9 @@ ASCII = {
     "S": "[[:^space:]]",
     "b": r"(?-u:\b)",
     "B": r"(?-u:\B)",
-    "'": "'",
+    **{quote: quote for quote in "'\"`"},
 }
-"""Escapes of RE2, which mean ASCII, as ripgrep writes them; it knows no escaped quote."""
+"""Escapes of RE2, which mean ASCII, as ripgrep writes them; it knows no escaped quotes."""
 
 LEAST_DENSE = 20.0
 DENSE = {
