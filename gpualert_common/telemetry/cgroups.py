@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterable
 
+from gpualert_common.processes.mounts import Mount, read_mounts
 from gpualert_common.processes.procfs import read
 from gpualert_common.structs import Struct
-from gpualert_common.telemetry.mounts import Mount, read_mounts
 
 MEMBERSHIP = "/proc/{}/cgroup"
 
@@ -46,6 +46,12 @@ def find_cgroups(pid: int | str) -> dict[str, CgroupPath]:
             if levels:
                 found[controller] = CgroupPath(version, path, levels)
     return found
+
+
+def read_location(pid: int) -> dict[str, str]:
+    """Return the location of a process: container, pod, Slurm job and step, as far as known."""
+    groups = read(MEMBERSHIP.format(pid)).decode("utf-8", "replace")
+    return parse_location(line.split(":", 2)[-1] for line in groups.splitlines())
 
 
 def parse_location(paths: Iterable[str]) -> dict[str, str]:

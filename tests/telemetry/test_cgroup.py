@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.telemetry import cgroups, mounts
+from gpualert_common.processes import mounts
+from gpualert_common.telemetry import cgroups
 from gpualert_common.telemetry.cgroups import find_cgroups, parse_location
 from gpualert_common.telemetry.source import SourceUnavailableError
 from tests.supervised import python

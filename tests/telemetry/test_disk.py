@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.telemetry import mounts
-from gpualert_common.telemetry.mounts import find_mount
+from gpualert_common.processes import mounts
+from gpualert_common.processes.mounts import find_mount
 from gpualert_common.telemetry.source import Source
 from gpualert_common.telemetry.sources import disk
 from gpualert_common.telemetry.sources.disk import compute_low_threshold

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.telemetry import cgroups, mounts
+from gpualert_common.processes import mounts
+from gpualert_common.telemetry import cgroups
 from gpualert_common.telemetry.source import SourceUnavailableError
 from gpualert_common.telemetry.sources import pressure
 from tests.telemetry import host

@@ -16,9 +16,9 @@ import pytest
 
 from gpualert_common.processes import procfs
 from gpualert_common.processes.procfs import ProcessStat, read_stat
+from gpualert_common.processes.ranks import RankProcesses
 from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.telemetry.idle_processes import WINDOW_S, IdleProcesses
-from gpualert_common.telemetry.rank_processes import RankProcesses
 from gpualert_common.telemetry.source import Source, SourceEvent, round_counter_s
 from gpualert_common.telemetry.sources.processes import ProcessCounter
 from tests.supervised import Lab, python, shell, until

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gpualert_common.processes.mounts import find_mount
 from gpualert_common.processes.procfs import await_environment, parse_environment, read_cwd
-from gpualert_common.telemetry.mounts import find_mount
 from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent
 
 ANSWER_TIMEOUT_S = 0.2

@@ -12,13 +12,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpualert_common.processes.procfs import ProcessStat, parse_numbers, read
-from gpualert_common.processes.sampled_tree import SampledTree
-from gpualert_common.telemetry.idle_processes import IdleProcesses
-from gpualert_common.telemetry.rank_processes import (
+from gpualert_common.processes.ranks import (
     RankProcesses,
     find_leader_worker,
     read_identity,
 )
+from gpualert_common.processes.sampled_tree import SampledTree
+from gpualert_common.telemetry.cgroups import read_location
+from gpualert_common.telemetry.idle_processes import IdleProcesses
 from gpualert_common.telemetry.source import (
     ObservedRun,
     Sample,
@@ -165,9 +166,8 @@ class Processes(Source):
             key = (name, (one.pid, one.start_ticks))
             if key not in self._identified and len(self._identified) < MOST_LISTED:
                 self._identified.add(key)
-                yield SourceEvent(
-                    "rank_process", name, f"{name} is process {one.pid}", read_identity(one)
-                )
+                identity = {**read_identity(one), **read_location(one.pid)}
+                yield SourceEvent("rank_process", name, f"{name} is process {one.pid}", identity)
 
 
 SOURCE: type[Source] = Processes

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from gpualert_common.processes.procfs import ProcessStat, parse_environment, read
 from gpualert_common.shells import SHELLS
-from gpualert_common.telemetry.cgroups import MEMBERSHIP, parse_location
 
 MOST_RANKS = 64
 
@@ -16,6 +15,7 @@ _RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK")
 _IDENTITY_VARIABLES = {
     "rank": ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"),
     "local_rank": ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
+    "local_world_size": ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"),
     "world_size": ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),
     "visible_gpus": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
     "slurm_job": ("SLURM_JOB_ID",),
@@ -41,9 +41,11 @@ class RankProcesses:
     def __init__(self) -> None:
         self._names: dict[tuple[int, int], tuple[str, str, int]] = {}
 
-    def find_workers(self, members: Mapping[int, ProcessStat]) -> dict[str, ProcessStat]:
+    def find_workers(
+        self, members: Mapping[int, ProcessStat], most: int = MOST_RANKS
+    ) -> dict[str, ProcessStat]:
         """Return the live working processes by rank: "rank:0", or "local_rank:0" if only that is
-        known."""
+        known; the first *most* of them."""
         live = [one for one in members.values() if one.is_live]
         names = {one.pid: self._find_name(one) for one in live}
         self._names = {
@@ -59,7 +61,7 @@ class RankProcesses:
             if name not in found or found[name].rss_bytes < one.rss_bytes:
                 found[name] = one
         ordered = sorted(found, key=lambda name: (len(name), name))
-        return {name: found[name] for name in ordered[:MOST_RANKS]}
+        return {name: found[name] for name in ordered[:most]}
 
     def _find_name(self, one: ProcessStat) -> str:
         """Return the rank of a process, "" for none; read while it is young, and after an exec."""
@@ -82,7 +84,8 @@ def find_leader_worker(leader: int, members: Mapping[int, ProcessStat]) -> Proce
 
 
 def read_identity(one: ProcessStat) -> dict[str, int | str]:
-    """Return the identity of a process: number, name, rank, visible GPUs, container, pod, job."""
+    """Return the identity of a process by its environment: number, name, ranks, visible GPUs, Slurm
+    job."""
     environment = parse_environment(read(f"/proc/{one.pid}/environ"))
     identity: dict[str, int | str] = {"pid": one.pid, "name": one.name}
     for name, sources in _IDENTITY_VARIABLES.items():
@@ -90,8 +93,7 @@ def read_identity(one: ProcessStat) -> dict[str, int | str]:
         if value is not None:
             value = value[:_MOST_VALUE_CHARS]
             identity[name] = int(value) if _is_number(value) and name != "visible_gpus" else value
-    groups = read(MEMBERSHIP.format(one.pid)).decode("utf-8", "replace")
-    return {**identity, **parse_location(line.split(":", 2)[-1] for line in groups.splitlines())}
+    return identity
 
 
 def _parse_rank(environment: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Mounts of this process, from its ``mountinfo``."""
+"""Mounts that a process sees, from its ``mountinfo``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gpualert_common.processes.procfs import read
 from gpualert_common.structs import Struct
 
-MOUNTS = "/proc/self/mountinfo"
+MOUNTS = "/proc/{}/mountinfo"
 
 _OCTAL = re.compile(rb"\\([0-7]{3})")
 
@@ -24,9 +24,9 @@ class Mount(Struct, frozen=True):
     options: frozenset[str]
 
 
-def read_mounts() -> Iterator[Mount]:
-    """Yield every mount, in the order of mounting."""
-    for line in read(MOUNTS).splitlines():
+def read_mounts(pid: int | str = "self") -> Iterator[Mount]:
+    """Yield every mount that a process sees, in the order of mounting."""
+    for line in read(MOUNTS.format(pid)).splitlines():
         head, _, tail = line.partition(b" - ")
         before, after = head.split(b" "), tail.split(b" ")
         if len(before) < 5 or len(after) < 3:
@@ -35,10 +35,11 @@ def read_mounts() -> Iterator[Mount]:
         yield Mount(root, point, kind, device, frozenset(_unescape(after[2]).split(",")))
 
 
-def find_mount(path: str) -> dict[str, str]:
-    """Return type, device and mount point for a path without links; empty if unknown."""
+def find_mount(path: str, pid: int | str = "self") -> dict[str, str]:
+    """Return type, device and mount point for a path without links, as a process sees it; empty if
+    unknown."""
     best: Mount | None = None
-    for mount in read_mounts():
+    for mount in read_mounts(pid):
         inside = f"{path}/".startswith(f"{mount.point.rstrip('/')}/")
         if inside and (best is None or len(mount.point) >= len(best.point)):
             best = mount  # the later of two mounts at one point hides the other

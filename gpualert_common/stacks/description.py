@@ -1,0 +1,110 @@
+"""Groups and culprits of a dump in words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from gpualert_common.stacks.activities import PHRASES, StackActivity
+from gpualert_common.stacks.culprits import Culprits
+from gpualert_common.stacks.dump import ProcessStack, StackFrame, WaitKind
+from gpualert_common.stacks.groups import Group, format_numbers, rank_of
+
+_INSTALLED = re.compile(r"^.*/(?:(?:site|dist)-packages|lib(?:64)?/python\d[\d.]*)/")
+_MOST_NAMED = 3
+
+
+def name_group(group: Group) -> str:
+    """Return the processes of a group, as in "ranks 0-2, 4-7" or "process 4711 (sleep)"."""
+    if group.is_ranked:
+        return name_ranks([int(rank_of(one)) for one in group.processes])
+    names = [f"{one.pid} ({one.name})" for one in group.processes[:_MOST_NAMED]]
+    more = len(group.processes) - len(names)
+    noun = "process" if len(group.processes) == 1 else "processes"
+    return f"{noun} {', '.join(names)}" + (f" and {more} more" if more else "")
+
+
+def name_ranks(ranks: Sequence[int]) -> str:
+    """Return ranks with their noun, as in "rank 3" or "ranks 0-2, 4-7"."""
+    return f"rank{'' if len(ranks) == 1 else 's'} {format_numbers(ranks)}"
+
+
+def name_process(process: ProcessStack, host: str) -> str:
+    """Return a process with its machine and GPUs, as in "process 4711 on node7, GPU 3"."""
+    text = f"process {process.pid} on {host}"
+    local, gpus = process.local_rank, [one for one in process.gpus.split(",") if one.strip()]
+    if local is not None and local < len(gpus):
+        gpus = [gpus[local]]
+    return f"{text}, GPU {','.join(gpus)}" if gpus else text
+
+
+def describe_state(group: Group) -> str:
+    """Return what the processes of a group do or wait for, after "it"."""
+    wait = group.processes[0].main.wait
+    if wait.kind in (WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.EXITED):
+        return wait.text
+    if wait.is_uninterruptible or group.activity is StackActivity.NONE:
+        return wait.text
+    if group.activity is StackActivity.COLLECTIVE and group.frames:
+        return f"is in {_name_operation(group)}"
+    if wait.kind in (WaitKind.LOCK, WaitKind.SLEEP, WaitKind.RUNS):
+        return PHRASES[group.activity]
+    return f"{PHRASES[group.activity]}: {wait.text}"
+
+
+def describe_place(group: Group) -> str:
+    """Return where a group stands, the user's own code first, as in "load (data.py:33)"; "" where
+    the stack is not known."""
+    frame = group.own_frame or next(iter(group.frames), None)
+    if frame is None:
+        return ""
+    place = f"{shorten_file(frame.file)}:{frame.line}"
+    return place if frame.function == "<module>" else f"{frame.function} ({place})"
+
+
+def describe_culprits(found: Culprits) -> str:
+    """Return which ranks wait for which others, in one sentence; "" where no rank waits for one."""
+    if not found.waiting:
+        return ""
+    waiting = name_ranks([int(rank_of(one)) for group in found.waiting for one in group.processes])
+    verb = "waits" if waiting.startswith("rank ") else "wait"
+    first = found.waiting[0]
+    where = f"in {_name_operation(first)}" if first.activity is StackActivity.COLLECTIVE else ""
+    places = f" {where} at {describe_place(first)}" if first.own_frame is not None else f" {where}"
+    if found.is_mismatch:
+        operations = "; ".join(
+            f"{name_group(group)} {describe_state(group)} at {describe_place(group)}"
+            for group in found.waiting
+        )
+        return f"the ranks wait for each other in different operations: {operations}"
+    reasons = [
+        f"{name_group(group)}, which {describe_state(group)}"
+        + (f" at {place}" if (place := describe_place(group)) else "")
+        for group in found.groups
+    ]
+    reasons += [f"rank {rank}, which has no process any more" for rank in found.missing]
+    if not reasons:
+        return f"{waiting} {verb}{places.rstrip()}; no other rank of this machine is elsewhere"
+    return f"{waiting} {verb}{places.rstrip()} for {' and '.join(reasons)}"
+
+
+def shorten_file(path: str, cwd: str | None = None) -> str:
+    """Return the path of a file below its package folder or the working directory."""
+    short = _INSTALLED.sub("", path)
+    if short != path:
+        return short
+    if cwd and path.startswith(f"{cwd.rstrip('/')}/"):
+        return path[len(cwd.rstrip("/")) + 1 :]
+    return os.path.basename(path) or path
+
+
+def describe_frame(frame: StackFrame, cwd: str | None = None) -> str:
+    """Return one frame, as in "load, data.py:33"."""
+    line = f":{frame.line}" if frame.line else ""
+    return f"{frame.function}, {shorten_file(frame.file, cwd)}{line}"
+
+
+def _name_operation(group: Group) -> str:
+    frame = group.operation
+    return frame.function.rpartition(".")[2] if frame else "a collective operation"
