@@ -16,6 +16,7 @@ from gpualert_common.progress import Progress, add_times, measure_steps, read_in
 from gpualert_common.quantities import is_number
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import OBSERVER, Ending
+from gpualert_common.stacks.storage import read_dumps
 from gpualert_common.telemetry.series import SourceAvailability, Telemetry, sample_once
 from gpualert_common.telemetry.source import ObservedRun, list_sources
 
@@ -103,6 +104,7 @@ class RunEvidence:
             stepping=_measure_steps(progress, arrivals),
             step_times=_date_steps(progress, arrivals, started_at) if self._has_gpus else (),
             earlier=() if recalled is None else recalled.runs,
+            stacks=tuple(read_dumps(self.record)),
         )
 
     def _sample_once(

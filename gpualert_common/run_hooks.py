@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import SupervisedRun
     from gpualert_common.supervise.live_classifier import LogClassifier
+    from gpualert_common.supervise.stack_dumps import DumpRequest
 
 OWN_ALERTS, OLDER_ALERTS = "own", "older"
 """The alerts that a sender has to send: those of this run, or only those of earlier runs."""
@@ -76,6 +77,15 @@ class RunHooks:
                 )
             )
         return found
+
+    def start_dump(self, wanted: DumpRequest) -> Popen[bytes]:
+        """Return the program that takes a dump of the stacks into the record.
+
+        Raises OSError, RuntimeError.
+        """
+        mode = "pause" if wanted.is_pausing else ""
+        marker = run_marker(self._record.run_id)
+        return _start_helper("stacks.dump_program", self._record, marker, wanted.reason, mode)
 
     def freeze_artifacts(self, ending: Ending) -> None:
         """Freeze the files that an alert about this end may carry; returns at once.

@@ -11,6 +11,7 @@ from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
 from gpualert_common.model import Claim, Disposition, ExitFacts
 from gpualert_common.progress import Progress
+from gpualert_common.stacks.dump import Dump
 from gpualert_common.structs import Struct
 from gpualert_common.telemetry.series import Series, Telemetry, TelemetryEvent
 
@@ -34,7 +35,7 @@ class RunObservations(Struct, frozen=True):
     only while the run is monitored.  ``stepping`` holds a number of steps, and the seconds that
     they took by the clock.  ``step_times`` are the steps of a run on GPUs that ended, each
     with a time before which its line was not printed.  ``earlier`` are the earlier runs of the same
-    training, newest first.
+    training, newest first.  ``stacks`` are the dumps in its record, oldest first.
     """
 
     telemetry: Telemetry
@@ -49,6 +50,7 @@ class RunObservations(Struct, frozen=True):
     stepping: tuple[int, float] | None = None
     step_times: tuple[tuple[float, int], ...] = ()
     earlier: tuple[PastRun, ...] = ()
+    stacks: tuple[Dump, ...] = ()
 
 
 class Evidence(Struct, frozen=True, dict=True):

@@ -126,6 +126,9 @@ SILENCE_STEPS = Threshold(
     "a pause of five times the longest step is not a step",
     "NVRx: safety_factor of its calculated time-outs is 5",
 )
+BETWEEN_DUMPS_S = Threshold(
+    30.0, "s", "a step, or the time between two lines of a loop, is shorter in most trainings"
+)
 IDLE_CPU = Threshold(
     0.05,
     "of one core",

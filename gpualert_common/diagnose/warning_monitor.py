@@ -9,6 +9,7 @@ from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import Detection
+from gpualert_common.diagnose.dump_schedule import DumpSchedule
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import detect_warnings
 from gpualert_common.diagnose.warning_state import WarningState
@@ -22,6 +23,9 @@ from gpualert_common.telemetry.source import PERIOD_S
 
 _NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word all losses are finite, and reading the training's progress is not needed."""
+
+_SUSPICIONS = {"log_silent": "the run prints nothing", "gpu_idle": "the GPUs are idle"}
+"""Warnings after which the stacks are taken, with the reason of the dump."""
 
 _READING_SHARE = 1 / 200
 """Share of a core for reading the progress: its last 64 KiB are read again each time."""
@@ -51,6 +55,7 @@ class WarningMonitor:
         self._timing = OutputTiming()
         self._may_not_be_finite = self._has_new_output = True
         self._broken: set[str] = set()
+        self._dumps = DumpSchedule()
         self.state = WarningState(events)
 
     def note_output(self, data: bytes) -> None:
@@ -90,7 +95,13 @@ class WarningMonitor:
         )
         evidence = Evidence(self._resolution, self._facts, observations)
         detections, problems = self._detect(evidence, now)
-        return [*problems, *self.state.update(detections, now)]
+        changes = self.state.update(detections, now)
+        return [*problems, *changes, *self._dumps.update(self._find_suspicion(), now)]
+
+    def _find_suspicion(self) -> str:
+        """Return why the run seems to hang; "" if it does not."""
+        reasons = (reason for kind, reason in _SUSPICIONS.items() if self.state.is_active(kind))
+        return next(reasons, "")
 
     def _detect(self, evidence: Evidence, now: float) -> tuple[dict[str, Detection], list[Event]]:
         """Return the detections, and an event for each detector that fails for the first time."""

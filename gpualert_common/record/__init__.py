@@ -8,6 +8,7 @@ output.log          the child's output only (or stdout.log, stderr.log)         
 output.idx          "<seconds since start> <bytes of each log>" per line            during the run
 events.jsonl        events, one JSON object per line                                during the run
 telemetry.jsonl     samples and events of the evidence sources                      during the run
+stacks.jsonl        dumps of the stacks of its processes                            during the run
 control/            requests to the supervisor and leases, one file each            by any process
 exit.json           how the run ended                                               at the end
 verdict.json        why it ended                                                    at the end
@@ -28,7 +29,7 @@ supervised as long as the lock is held, whatever its process id.
 """
 
 from gpualert_common.record.control import CLAIM, CONTROL
-from gpualert_common.record.events import LOG_CUT, Event
+from gpualert_common.record.events import LOG_CUT, STACKS_TAKEN, STACKS_WANTED, Event
 from gpualert_common.record.files import make_directory
 from gpualert_common.record.record import (
     ALERTS_LOCK,
@@ -59,6 +60,8 @@ __all__ = [
     "OUTCOME",
     "SPARE_BYTES",
     "SPEC",
+    "STACKS_TAKEN",
+    "STACKS_WANTED",
     "SUCCESSOR",
     "VERDICT",
     "Event",

@@ -5,9 +5,10 @@ The supervisor must not wait for any of these, so the recorder does: a forked pr
 it), a thread inside a caller's process.  Both speak over a :class:`~.recorder_link.RecorderLink`:
 
 =====================  ======================================================
-to the recorder        event (to be appended), ended (with the ending)
-to the supervisor      request and look (from ``control/``), recorded,
-                       draining, closing, done
+to the recorder        event (to be appended), stacks (to be taken), ended
+                       (with the ending)
+to the supervisor      request and look (from ``control/``), stacks_taken,
+                       recorded, draining, closing, done
 =====================  ======================================================
 
 A verdict that is late holds up nobody.  The recorder says "done" without it and completes it
@@ -22,11 +23,12 @@ import select
 import time
 
 from gpualert_common.codec import encode
-from gpualert_common.record import VERDICT
+from gpualert_common.record import STACKS_TAKEN, STACKS_WANTED, VERDICT
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.detachment import detach
 from gpualert_common.supervise.live_classifier import PREPARE_AFTER_S, LiveClassifier
 from gpualert_common.supervise.record_writer import RecordWriter
+from gpualert_common.supervise.stack_dumps import DumpRequest, StackDumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ VERDICT_DEADLINE_S = 5.0
 LAST_SAMPLE_S = 0.2
 """After a failure the helpers have so long to take a last sample of the machine."""
 BEAT_S = 5.0
+STACKS_DELAY_S = 10.0
+"""A warning waits so long for the stacks that belong to it."""
 REMEMBERED_S = 1.0
 """A shorter run trained nothing; a caller that makes many of them would notice the cost."""
 
@@ -80,6 +84,8 @@ class Recorder:
         self._writer = RecordWriter(record, launch_record, logs)
         self._classifier = LiveClassifier(logs, hooks.make_classifier)
         self._helpers = hooks.helper_processes()
+        self._dumps = StackDumps(hooks.start_dump)
+        self._warnings_due = 0.0
         self._end: dict[str, Any] | None = None
         self._beat_due = 0.0
         self.verdict: Verdict | None = None
@@ -122,18 +128,20 @@ class Recorder:
     # -- while it runs ---------------------------------------------------------------------
 
     def _follow(self) -> None:
-        poll = select.poll()
-        poll.register(self._link.read_fd, select.POLLIN)
         while self._end is None and not self._link.is_closed:
+            poll = select.poll()
+            for fd in (self._link.read_fd, self._dumps.fd):
+                if fd >= 0:
+                    poll.register(fd, select.POLLIN)
             poll.poll(TICK_S * 1000)
             self._receive()
+            self._take_stacks()
             self._link.flush()
             self._pass_on_requests()
             if self._reports_leases:
                 self._report_leases()
             self._writer.check_logs()
-            if self._append_warnings():
-                self._hooks.send_warnings()
+            self._send_warnings()
             self._start_helpers()
             self._prepare_terminal()
 
@@ -141,9 +149,27 @@ class Recorder:
         for message in self._link.receive():
             if message["kind"] == "ended":
                 self._end = message
+            elif message["kind"] == "stacks":
+                self._dumps.request(DumpRequest(message["reason"], is_awaited=True))
             else:
                 fields = message["fields"]
                 self._writer.append_event(message["event"], at=message["at"], **fields)
+
+    def _take_stacks(self) -> None:
+        """Take the stacks that are wanted; report those for which a stop waits."""
+        for wanted, problem in self._dumps.update():
+            self._writer.append_event(STACKS_TAKEN, reason=wanted.reason, problem=problem)
+            if wanted.is_awaited:
+                self._link.send({"kind": "stacks_taken"})
+
+    def _send_warnings(self) -> None:
+        """Append new warnings, and send them, with the stacks where these are being taken."""
+        now = time.monotonic()
+        if self._append_warnings() and not self._warnings_due:
+            self._warnings_due = now + STACKS_DELAY_S
+        if self._warnings_due and (now >= self._warnings_due or not self._dumps.is_busy):
+            self._warnings_due = 0.0
+            self._hooks.send_warnings()
 
     def _pass_on_requests(self) -> None:
         try:
@@ -173,6 +199,10 @@ class Recorder:
         is_news = False
         while self._classifier.events:
             event = self._classifier.events.popleft()
+            if event.name == STACKS_WANTED:
+                pauses = bool(event.fields.get("pause"))
+                self._dumps.request(DumpRequest(event.fields["reason"], is_pausing=pauses))
+                continue
             self._writer.append_event(event.name, event.at, **event.fields)
             is_news = is_news or bool(event.fields.get("news"))
         return is_news
@@ -198,6 +228,7 @@ class Recorder:
         self._writer.store_exit({**ending.to_json(), "survivors": survivors})
         self._link.send({"kind": "recorded"})
         self._start("freeze", lambda: self._hooks.freeze_artifacts(ending))
+        self._dumps.stop()
         for helper in self._helpers:
             helper.stop(LAST_SAMPLE_S if ending.code != 0 else 0.0)
         if ending.code != 0:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from subprocess import Popen
     from typing import Protocol
 
     from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending
     from gpualert_common.supervise.helper_process import HelperProcess
     from gpualert_common.supervise.live_classifier import LogClassifier
+    from gpualert_common.supervise.stack_dumps import DumpRequest
     from gpualert_common.supervise.terminal_output import TerminalOutput
 
     class RecorderHooks(Protocol):
@@ -30,6 +32,12 @@ if TYPE_CHECKING:
             """Return the helper processes, none of them started.
 
             The recorder starts each at its age of the run, and ends them with the run.
+            """
+
+        def start_dump(self, wanted: DumpRequest) -> Popen[bytes]:
+            """Return the program that takes a dump of the stacks into the record.
+
+            Raises OSError, RuntimeError.
             """
 
         def freeze_artifacts(self, ending: Ending) -> None:

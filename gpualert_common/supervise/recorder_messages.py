@@ -19,6 +19,11 @@ def event_message(event: str, **fields: Any) -> dict[str, Any]:
     return {"kind": "event", "event": event, "at": time.time(), "fields": fields}
 
 
+def stacks_message(reason: str) -> dict[str, Any]:
+    """Return the message that has the recorder take the stacks, and report that it has."""
+    return {"kind": "stacks", "reason": reason}
+
+
 def end_message(ending: Ending, survivors: list[Survivor]) -> dict[str, Any]:
     """Return the message that has the recorder finish the record."""
     return {"kind": "ended", "ending": ending.to_json(), "survivors": survivors, "schema": SCHEMA}

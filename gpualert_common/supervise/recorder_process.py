@@ -120,14 +120,15 @@ class RecorderProcess:
             self._link.send(message)
 
     def take_messages(self) -> list[dict[str, Any]]:
-        """Return the requests and leases that the recorder read since the last call, in order.
+        """Return what the recorder reported since the last call, in order.
 
         ``request`` is a request to the run; ``look`` has the leases in the record, None where the
         record was removed.  Leases that were read before a request do not reflect its effect.
+        ``stacks_taken`` follows a dump for which a stop waits.
         """
         self._receive()
         messages, self._messages = self._messages, []
-        return [one for one in messages if one["kind"] == "look" or self._is_new(one["request"])]
+        return [one for one in messages if one["kind"] != "request" or self._is_new(one["request"])]
 
     def _is_new(self, request: dict[str, Any]) -> bool:
         """False for one that a new recorder passes on again, since the last one died just then."""
@@ -175,7 +176,7 @@ class RecorderProcess:
         """Receive messages; True when the recorder is still writing to a slow reader."""
         is_draining = False
         for message in self._link.receive() if self._link is not None else ():
-            if message["kind"] in ("request", "look"):
+            if message["kind"] in ("request", "look", "stacks_taken"):
                 self._messages.append(message)
             if message["kind"] == "done":
                 self.sender = message["sender"]

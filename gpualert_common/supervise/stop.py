@@ -3,6 +3,8 @@
 ============  ===========================================================  =========================
 phase         action                                                       ends when
 ============  ===========================================================  =========================
+wait          nothing: the stacks of the processes are being taken         :meth:`Stop.begin` is
+                                                                           called, or the time is up
 request       the signal, then SIGCONT, to the leader (through shells);    the tree is empty, or
               when it has exited, SIGTERM to the processes whose parent    the grace is over
               has exited, repeatedly
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 TERMINATE_S = 2.0
 KILLING_S = 5.0
 _RESCAN_S = 0.05
-_REQUEST, _TERMINATE, _KILL = range(3)
+_WAIT, _REQUEST, _TERMINATE, _KILL = range(4)
 _NUMBERS = ("pid", "uid")
 _TEXTS = ("command", "user", "host", "terminal", "meant_as", "because")
 """Keys of a sender."""
@@ -57,24 +59,39 @@ def read_terms(request: Mapping[str, Any]) -> tuple[Sender, float | None]:
 class Stop:
     """One stop in progress.  Call :meth:`advance` at every ``due`` time until ``is_over``.
 
-    ``survivors`` are then the identities of the processes that not even SIGKILL ended.
+    It begins after ``wait_s``, or earlier by :meth:`begin`.  ``survivors`` are in the end the
+    identities of the processes that not even SIGKILL ended.
     """
 
-    def __init__(self, tree: ProcessTree, number: int, grace_s: float, now: float) -> None:
+    def __init__(
+        self, tree: ProcessTree, number: int, grace_s: float, now: float, *, wait_s: float = 0.0
+    ) -> None:
         self._tree = tree
-        self._phase = _REQUEST
+        self._number = number
+        self._grace_s = grace_s
+        self._phase = _WAIT
         self._targets: list[Process] = []
-        try:
-            self._targets = tree.first_targets()
-        except OSError:
-            tree.signal_group(number, signal.SIGCONT)
-        self._grace_ends = now + grace_s
+        self._grace_ends = 0.0
         self._terminate_s = min(TERMINATE_S, grace_s)
         self._kill_ends = 0.0
         self.is_over = False
         self.survivors: list[tuple[int, int]] = []
+        self.due = now + wait_s
+        if not wait_s:
+            self.begin(now)
+
+    def begin(self, now: float) -> None:
+        """Send the signal, unless that was done; the grace begins."""
+        if self._phase != _WAIT:
+            return
+        self._phase = _REQUEST
         self.due = now
-        self.request(number)
+        self._grace_ends = now + self._grace_s
+        try:
+            self._targets = self._tree.first_targets()
+        except OSError:
+            self._tree.signal_group(self._number, signal.SIGCONT)
+        self.request(self._number)
 
     def request(self, number: int) -> None:
         """Send a signal to the first targets; a second request changes no deadline."""
@@ -85,6 +102,7 @@ class Stop:
 
     def shorten(self, grace_ends: float, now: float) -> None:
         """End the grace at that time, if that is earlier."""
+        self.begin(now)
         self._grace_ends = min(self._grace_ends, grace_ends)
         self.due = now
 
@@ -94,6 +112,7 @@ class Stop:
 
     def advance(self, now: float) -> None:
         """Do what is due; sets ``due``, and in the end ``is_over`` and ``survivors``."""
+        self.begin(now)
         if self._phase == _REQUEST:
             if now < self._grace_ends and self._has_targets():
                 self.due = min(now + _RESCAN_S, self._grace_ends)

@@ -18,8 +18,9 @@ from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import LOG_CUT
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.leader import Leader
-from gpualert_common.supervise.recorder_messages import end_message, event_message
+from gpualert_common.supervise.recorder_messages import end_message, event_message, stacks_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
+from gpualert_common.supervise.stack_dumps import LEAST_AGE_S, STOP_WAITS_S
 from gpualert_common.supervise.stop import Stop, read_terms
 
 TYPE_CHECKING = False
@@ -149,6 +150,8 @@ class Supervisor:
         if not self._leader.reap(self.ending):
             return
         self._tree.leader_reaped = True
+        if self._stop is not None:
+            self._stop.begin(time.monotonic())
         if self._leader.pidfd >= 0:
             self._poll.unregister(self._leader.pidfd)
         if self._stop is None and self._spec.end_survivors:
@@ -183,6 +186,9 @@ class Supervisor:
         for message in messages:
             if message["kind"] == "request":
                 self._handle_request(message["request"])
+            elif message["kind"] == "stacks_taken":
+                if self._stop is not None:
+                    self._stop.begin(time.monotonic())
             elif self._policy is not None:
                 leases = message["leases"]
                 self._record_all(self._policy.handle_leases(leases, time.monotonic()))
@@ -207,7 +213,7 @@ class Supervisor:
         if self._policy is not None and not self._policy.may_stop(request):
             self._refuse(request, "it was superseded")
             return
-        self._request_stop(signal.SIGTERM, *read_terms(request))
+        self._request_stop(signal.SIGTERM, *read_terms(request), is_own=True)
 
     def _answer(self, request: dict[str, Any]) -> None:
         if self._policy is None:
@@ -228,7 +234,7 @@ class Supervisor:
         because = policy.end_reason(time.monotonic())
         if because is not None and self._stop is None:
             sender: Sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
-            self._request_stop(signal.SIGTERM, sender)
+            self._request_stop(signal.SIGTERM, sender, is_own=True)
         if policy.follower_fd != self._follower_fd:
             self._watch_follower(policy.follower_fd)
 
@@ -251,9 +257,12 @@ class Supervisor:
         if self._has_time_limit and limit_s is not None and now >= self._started + limit_s:
             self.ending.limit = "time"
             self._record("time_limit", limit_s=limit_s)
-            self._request_stop(signal.SIGTERM, {})
+            self._request_stop(signal.SIGTERM, {}, is_own=True)
 
-    def _request_stop(self, number: int, sender: Sender, grace_s: float | None = None) -> None:
+    def _request_stop(
+        self, number: int, sender: Sender, grace_s: float | None = None, *, is_own: bool = False
+    ) -> None:
+        """Stop the run; ``is_own`` says that we decided it, and do not pass on a signal."""
         if self._stop is not None:
             self._repeat_stop(self._stop, number, grace_s)
             return
@@ -263,14 +272,26 @@ class Supervisor:
             self.ending.signal, self.ending.sender = number, sender
         grace_s = self._spec.grace_s if grace_s is None else grace_s
         self._record("stopping", signal=number, sender=sender, grace_s=grace_s)
-        self._stop = Stop(self._tree, number, grace_s, time.monotonic())
+        now = time.monotonic()
+        wait_s = self._request_stacks(now) if is_own else 0.0
+        self._stop = Stop(self._tree, number, grace_s, now, wait_s=wait_s)
         if self._policy is not None:
             self._policy.begin_stop()
+
+    def _request_stacks(self, now: float) -> float:
+        """Have the stacks taken before a stop; return the time that it waits for them at most."""
+        has_reader = self._spec.observe and self._recorder.fd >= 0
+        if not has_reader or now - self._started < LEAST_AGE_S:
+            return 0.0
+        reason = "at the time limit" if self.ending.limit is not None else "before a stop"
+        self._recorder.send(stacks_message(reason))
+        return STOP_WAITS_S
 
     def _repeat_stop(self, stop: Stop, number: int, grace_s: float | None) -> None:
         """Send the signal of a further request; shorten the grace if it wants so, or force."""
         now = time.monotonic()
         self._repeated_stops += 1
+        stop.begin(now)
         if self._repeated_stops >= _FORCE_AFTER:
             stop.force(now)
         elif grace_s is not None:
