@@ -61,6 +61,8 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float | str | None = None,
     grace: float | str | None = None,
+    hang_timeout: float | str | None = None,
+    on_hang: str | None = None,
     name: str | None = None,
     state_dir: str | os.PathLike[str] | None = None,
     streams: str | None = None,

@@ -85,7 +85,8 @@ class RunClassifier:
             if self._monitor is None:
                 self._monitor = _monitor(self._evidence.record, self._launch_record, self._rules)
             telemetry, printed_at = self._evidence.telemetry, self._evidence.printed_at
-            return self._monitor.check(telemetry, printed_at, self._training.snapshot)
+            stacks = self._evidence.read_stacks()
+            return self._monitor.check(telemetry, stacks, printed_at, self._training.snapshot)
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [

@@ -101,6 +101,8 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     streams: Streams = "merged"
     timeout_s: Seconds | None = None
     grace_s: Seconds = 30.0  # as the option has it: a damaged one must not kill at once
+    hang_timeout_s: Seconds | None = None
+    on_hang: str = "warn"
     log_full: str = "fail"
     pty: bool = False
     end_survivors: bool = False

@@ -70,6 +70,8 @@ class StopOrigin(StrEnum):
     """A program of a scheduler."""
     TIME_LIMIT = "time_limit"
     """Its own time limit."""
+    HANG = "hang"
+    """Its own limit for a time without progress."""
     PROGRAM = "program"
     """Another program, or an unknown sender."""
 

@@ -13,10 +13,11 @@ from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
-from gpualert_common.quantities import is_number
+from gpualert_common.quantities import is_number, is_time
 from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import OBSERVER, Ending
-from gpualert_common.stacks.storage import read_dumps
+from gpualert_common.stacks.dump import Dump
+from gpualert_common.stacks.storage import STACKS, read_dumps
 from gpualert_common.telemetry.series import SourceAvailability, Telemetry, sample_once
 from gpualert_common.telemetry.source import ObservedRun, list_sources
 
@@ -39,6 +40,7 @@ class RunEvidence:
         self.telemetry = Telemetry()
         self._launch_record = launch_record
         self._recalled: EarlierRuns | None = None
+        self._stacks: tuple[int, tuple[Dump, ...]] = (0, ())
 
     def recall(self) -> EarlierRuns:
         """Return the earlier runs of the same command, looked up once.  Never raises."""
@@ -75,6 +77,28 @@ class RunEvidence:
         found = sizes if isinstance(sizes, dict) else {}
         return {name: size for name, size in found.items() if is_number(size)}
 
+    def read_stacks(self) -> tuple[Dump, ...]:
+        """Return the dumps in the record, read again when there are more of them."""
+        status = self.record.log_status(STACKS)
+        size = 0 if status is None else status.st_size
+        if size != self._stacks[0]:
+            self._stacks = size, tuple(read_dumps(self.record))
+        return self._stacks[1]
+
+    def _read_stop(self, ending: Ending | None) -> tuple[float, float] | None:
+        """Return the time at which the run was stopped, and that of its last output before; None
+        if it was not stopped, or that is not known."""
+        if ending is None or (ending.signal is None and ending.limit is None):
+            return None
+        try:
+            stopping = self.record.event("stopping")
+        except (OSError, RecordError):
+            return None
+        printed_at = None if stopping is None else stopping.fields.get("printed_at")
+        if stopping is None or not is_time(printed_at):
+            return None
+        return stopping.at, float(printed_at)
+
     def collect(self, ending: Ending | None, progress: Progress | None) -> RunObservations:
         """Return all evidence; without an ending, that of a run in progress.
 
@@ -91,20 +115,23 @@ class RunEvidence:
         if ending is not None and ending.code == 0 and ended_at - started_at >= _LEAST_S:
             recalled = self.recall()
             self.telemetry.add(describe_history(recalled), ())
+        stopped_at, printed_at = self._read_stop(ending) or (ended_at, self.printed_at)
         arrivals = () if ending is None else self._read_arrivals(ended_at, progress)
         return RunObservations(
             self.telemetry,
             pid,
             started_at,
             ended_at,
-            last_output_at=min(max(started_at, self.printed_at), ended_at),
+            stopped_at=min(stopped_at, ended_at),
+            last_output_at=min(max(started_at, printed_at), ended_at),
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,
             stepping=_measure_steps(progress, arrivals),
             step_times=_date_steps(progress, arrivals, started_at) if self._has_gpus else (),
             earlier=() if recalled is None else recalled.runs,
-            stacks=tuple(read_dumps(self.record)),
+            stacks=self.read_stacks(),
+            hang_timeout_s=self._launch_record.hang_timeout_s,
         )
 
     def _sample_once(

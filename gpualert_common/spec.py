@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Streams = Literal["auto", "merged", "apart"]
     LogFull = Literal["fail", "drop"]
+    OnHang = Literal["warn", "stop"]
 
 SCHEMA = 1
 """Version of every JSON file of a run record."""
@@ -51,16 +52,18 @@ class RunSpec:
     """Request for one run; not changed once it is built.
 
     ``timeout_s`` is the wall-clock limit (None: none), ``grace_s`` the time between the first
-    signal of a stop and SIGKILL.  ``streams`` decides whether stdout and stderr share one log.
-    ``log_full`` is "fail" (the child gets ENOSPC) or "drop" (it writes into a pipe, and the bytes
-    that the disk does not take are dropped and counted).  ``pty`` gives it a terminal to write to,
-    with the same effect of a full disk; the streams are merged then.  ``inherit`` passes stdin and
-    other inherited descriptors to the child.  ``sync`` False skips every fsync.  ``custody`` has
-    the attempt that owns the run under a guardian, None without one.  ``alerts`` has the channels
-    and settings of alerts (:func:`gpualert_common.notify.channel_config.resolve_alerts`),
-    ``secrets`` the channels' secrets, which are never written to the record.  ``rules`` is a
-    directory (or file) of the user's own rules for causes.  ``only_state_dir`` forbids every other
-    directory than ``state_dir``.  ``observe`` starts the sampling of the machine.
+    signal of a stop and SIGKILL.  After ``hang_timeout_s`` without output (None: never) the run may
+    hang; ``on_hang`` says whether that raises a warning or stops it.  ``streams`` decides whether
+    stdout and stderr share one log.  ``log_full`` is "fail" (the child gets ENOSPC) or "drop" (it
+    writes into a pipe, and the bytes that the disk does not take are dropped and counted).  ``pty``
+    gives it a terminal to write to, with the same effect of a full disk; the streams are merged
+    then.  ``inherit`` passes stdin and other inherited descriptors to the child.  ``sync`` False
+    skips every fsync.  ``custody`` has the attempt that owns the run under a guardian, None without
+    one.  ``alerts`` has the channels and settings of alerts
+    (:func:`gpualert_common.notify.channel_config.resolve_alerts`), ``secrets`` the channels'
+    secrets, which are never written to the record.  ``rules`` is a directory (or file) of the
+    user's own rules for causes.  ``only_state_dir`` forbids every other directory than
+    ``state_dir``.  ``observe`` starts the sampling of the machine.
     """
 
     __slots__ = (
@@ -71,11 +74,13 @@ class RunSpec:
         "end_survivors",
         "env",
         "grace_s",
+        "hang_timeout_s",
         "inherit",
         "log_full",
         "log_reserve_bytes",
         "name",
         "observe",
+        "on_hang",
         "only_state_dir",
         "pty",
         "rules",
@@ -94,6 +99,8 @@ class RunSpec:
         env: Mapping[str, str] | None = None,
         timeout_s: float | None = None,
         grace_s: float = DEFAULT_GRACE_S,
+        hang_timeout_s: float | None = None,
+        on_hang: OnHang = "warn",
         streams: Streams = "merged",
         log_full: LogFull = "fail",
         log_reserve_bytes: int = DEFAULT_LOG_RESERVE_BYTES,
@@ -121,6 +128,8 @@ class RunSpec:
         self.env = env
         self.timeout_s = timeout_s
         self.grace_s = grace_s
+        self.hang_timeout_s = hang_timeout_s
+        self.on_hang: OnHang = on_hang
         self.streams: Streams = streams
         self.log_full: LogFull = log_full
         self.log_reserve_bytes = log_reserve_bytes
@@ -166,7 +175,8 @@ class Ending:
 
     ``code`` is the child's own status: 0..255, -n if signal n ended it, None if it is unknown (its
     supervisor died first).  ``started`` is False if the program could not be executed, with the
-    reason in ``start_error`` (errno, text).  ``limit`` is "time" if the time limit ended the run.
+    reason in ``start_error`` (errno, text).  ``limit`` is "time" if the time limit ended the run,
+    "hang" if it was stopped because it hung.
     ``signal`` is the first signal that was forwarded to the run, ``sender`` its sender.
     """
 

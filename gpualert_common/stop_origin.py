@@ -31,8 +31,8 @@ def find_origin(
     number: int | None, sender: Sender | None, limit: str | None = None
 ) -> StopOrigin | None:
     """Return who stopped a run, by the signal, its sender and the limit; None for no stop."""
-    if limit == "time":
-        return StopOrigin.TIME_LIMIT
+    if limit is not None:
+        return StopOrigin.HANG if limit == "hang" else StopOrigin.TIME_LIMIT
     if number is None:
         return None
     known: Sender = sender or {}

@@ -26,7 +26,7 @@ _MEANINGS = {
 
 _CERTAIN = (
     *(StopOrigin.KEYBOARD, StopOrigin.HANGUP, StopOrigin.COMMAND, StopOrigin.CALLER),
-    StopOrigin.TIME_LIMIT,
+    *(StopOrigin.TIME_LIMIT, StopOrigin.HANG),
 )
 """Origins that leave no doubt about the reason of a stop."""
 
@@ -114,6 +114,19 @@ def _read_time_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> E
     )
 
 
+def _read_hang_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    if facts.limit != "hang":
+        return None
+    return ExitStatus(
+        Disposition.TIMEOUT,
+        "idle_hang",
+        f"it was stopped because it made no progress; {_describe(facts.code)}",
+        signal=facts.signal,
+        is_final=True,
+        origin=StopOrigin.HANG,
+    )
+
+
 def _read_stop(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
     """A signal was passed on to the run, so it did not end by itself, whatever its status.
 
@@ -186,6 +199,7 @@ def _read_failure(facts: ExitFacts, rules: RuleSet, _child: int | None) -> ExitS
 STATUS_RULES: tuple[Callable[[ExitFacts, RuleSet, int | None], ExitStatus | None], ...] = (
     _read_missing_start,
     _read_time_limit,
+    _read_hang_limit,
     _read_stop,
     _read_success,
     _read_signal,

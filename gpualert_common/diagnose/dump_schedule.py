@@ -6,6 +6,8 @@ processes; the second one does, since the run still seems to hang.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpualert_common.diagnose import thresholds
 from gpualert_common.record import STACKS_WANTED, Event
 
@@ -18,24 +20,22 @@ class DumpSchedule:
 
     def __init__(self) -> None:
         self._pairs = 0
-        self._is_suspect = False
+        self._suspicions = 0
         self._second_due = 0.0
 
-    def update(self, suspicion: str, now: float) -> list[Event]:
-        """Return the dumps to take now; *suspicion* says why the run seems to hang, "" if it does
-        not."""
-        if not suspicion:
-            self._is_suspect, self._second_due = False, 0.0
-            return []
-        if not self._is_suspect:
-            self._is_suspect = True
-            if self._pairs >= _MOST_PAIRS:
-                return []
+    def update(self, suspicions: Sequence[str], now: float) -> list[Event]:
+        """Return the dumps to take now; *suspicions* say why the run seems to hang, the newest
+        last."""
+        is_new = len(suspicions) > self._suspicions
+        self._suspicions = len(suspicions)
+        if not suspicions:
+            self._second_due = 0.0
+        elif is_new and not self._second_due and self._pairs < _MOST_PAIRS:
             self._pairs += 1
             self._second_due = now + thresholds.BETWEEN_DUMPS_S
-            return [Event(STACKS_WANTED, now, reason=suspicion)]
-        if self._second_due and now >= self._second_due:
+            return [Event(STACKS_WANTED, now, reason=suspicions[-1])]
+        elif self._second_due and now >= self._second_due:
             self._second_due = 0.0
-            reason = f"{suspicion}, {thresholds.BETWEEN_DUMPS_S:.0f} s later"
+            reason = f"{suspicions[-1]}, {thresholds.BETWEEN_DUMPS_S:.0f} s later"
             return [Event(STACKS_WANTED, now, reason=reason, pause=True)]
         return []

@@ -12,6 +12,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.model import Claim, Disposition, ExitFacts
 from gpualert_common.progress import Progress
 from gpualert_common.stacks.dump import Dump
+from gpualert_common.stacks.reasons import HangExplanation, explain_hang
 from gpualert_common.structs import Struct
 from gpualert_common.telemetry.series import Series, Telemetry, TelemetryEvent
 
@@ -30,18 +31,21 @@ class RunObservations(Struct, frozen=True):
     """Evidence about a run other than the messages in its logs.
 
     ``pid`` is the leader's.  Times are in seconds since the epoch; of a run in progress
-    ``ended_at`` is the present time, and of one without output ``last_output_at`` is the time of
-    the launch.  ``progress`` is None where the logs could not be read for it; ``timing`` is known
-    only while the run is monitored.  ``stepping`` holds a number of steps, and the seconds that
-    they took by the clock.  ``step_times`` are the steps of a run on GPUs that ended, each
-    with a time before which its line was not printed.  ``earlier`` are the earlier runs of the same
-    training, newest first.  ``stacks`` are the dumps in its record, oldest first.
+    ``ended_at`` is the present time.  ``stopped_at`` is the time at which the run was stopped, or
+    ended by itself.  ``last_output_at`` is the time of its last output before that, or of the
+    launch.  ``progress`` is None where the logs could not be read for it; ``timing`` is known only
+    while the run is monitored.  ``stepping`` holds a number of steps, and the seconds that they
+    took by the clock.  ``step_times`` are the steps of a run on GPUs that ended, each with a time
+    before which its line was not printed.  ``earlier`` are the earlier runs of the same training,
+    newest first.  ``stacks`` are the dumps in its record, oldest first.  ``hang_timeout_s`` is the
+    user's limit for a time without output.
     """
 
     telemetry: Telemetry
     pid: int | None = None
     started_at: float = 0.0
     ended_at: float = 0.0
+    stopped_at: float = 0.0
     last_output_at: float = 0.0
     progress: Progress | None = None
     command: tuple[str, ...] = ()
@@ -51,6 +55,7 @@ class RunObservations(Struct, frozen=True):
     step_times: tuple[tuple[float, int], ...] = ()
     earlier: tuple[PastRun, ...] = ()
     stacks: tuple[Dump, ...] = ()
+    hang_timeout_s: float | None = None
 
 
 class Evidence(Struct, frozen=True, dict=True):
@@ -121,6 +126,24 @@ class Evidence(Struct, frozen=True, dict=True):
     def ended_at(self) -> float:
         """Time of the end; of a run in progress the present time."""
         return self.observations.ended_at
+
+    @property
+    def silence_s(self) -> float:
+        """Time from the last output to the end, or to the time at which the run was stopped."""
+        end = self.observations.stopped_at or self.ended_at
+        return max(0.0, end - self.observations.last_output_at)
+
+    @cached_property
+    def hang(self) -> HangExplanation | None:
+        """Reason of a hang by the dumps since the last output; None without one."""
+        last_output_at = self.observations.last_output_at
+        dumps = [one for one in self.observations.stacks if one.at > last_output_at]
+        if not dumps:
+            return None
+        earlier = [
+            one for one in dumps[:-1] if dumps[-1].at - one.at >= thresholds.LEAST_BETWEEN_DUMPS_S
+        ]
+        return explain_hang(dumps[-1], earlier[-1] if earlier else None)
 
     @property
     def duration_s(self) -> float:

@@ -129,6 +129,9 @@ SILENCE_STEPS = Threshold(
 BETWEEN_DUMPS_S = Threshold(
     30.0, "s", "a step, or the time between two lines of a loop, is shorter in most trainings"
 )
+LEAST_BETWEEN_DUMPS_S = Threshold(
+    5.0, "s", "two dumps within moments show the same step, also of a process that advances"
+)
 IDLE_CPU = Threshold(
     0.05,
     "of one core",

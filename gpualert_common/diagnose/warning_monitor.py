@@ -18,6 +18,7 @@ from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
 from gpualert_common.record import Event
 from gpualert_common.regex import compile_bytes
+from gpualert_common.stacks.dump import Dump
 from gpualert_common.telemetry.series import Telemetry
 from gpualert_common.telemetry.source import PERIOD_S
 
@@ -47,6 +48,7 @@ class WarningMonitor:
         """``events`` are those of the record: an earlier recorder may have raised warnings."""
         self._started_at = launch_record.created_at
         self._command = launch_record.command
+        self._hang_timeout_s = launch_record.hang_timeout_s
         self._pid = pid
         self._facts = ExitFacts(code=None)
         self._resolution: Resolution = resolve((), self._facts, rules, running=True)
@@ -67,6 +69,7 @@ class WarningMonitor:
     def check(
         self,
         telemetry: Telemetry,
+        stacks: tuple[Dump, ...],
         printed_at: float,
         read_progress: Callable[[], Progress | None],
     ) -> list[Event]:
@@ -92,16 +95,19 @@ class WarningMonitor:
             progress=self._progress(clock, read_progress),
             command=self._command,
             timing=self._timing,
+            stacks=stacks,
+            hang_timeout_s=self._hang_timeout_s,
         )
         evidence = Evidence(self._resolution, self._facts, observations)
         detections, problems = self._detect(evidence, now)
         changes = self.state.update(detections, now)
-        return [*problems, *changes, *self._dumps.update(self._find_suspicion(), now)]
-
-    def _find_suspicion(self) -> str:
-        """Return why the run seems to hang; "" if it does not."""
-        reasons = (reason for kind, reason in _SUSPICIONS.items() if self.state.is_active(kind))
-        return next(reasons, "")
+        silence_s = now - observations.last_output_at
+        is_over = self._hang_timeout_s is not None and silence_s >= self._hang_timeout_s
+        suspicions = {kind for kind in _SUSPICIONS if self.state.is_active(kind)}
+        reasons = [_SUSPICIONS[kind] for kind in sorted(suspicions)]
+        if is_over:
+            reasons.append(f"no output for {silence_s:.0f} s, longer than the hang timeout")
+        return [*problems, *changes, *self._dumps.update(reasons, now)]
 
     def _detect(self, evidence: Evidence, now: float) -> tuple[dict[str, Detection], list[Event]]:
         """Return the detections, and an event for each detector that fails for the first time."""

@@ -16,11 +16,11 @@ from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.phenomena import warning_kinds
 from gpualert_common.model import Disposition, Verdict, VerdictWarning
 from gpualert_common.quantities import is_time
-from gpualert_common.record import Event
+from gpualert_common.record import WARNING_RAISED, Event
 from gpualert_common.spec import EARLY
 from gpualert_common.structs import Struct
 
-RAISED, RECOVERED = "warning_raised", "warning_recovered"
+RAISED, RECOVERED = WARNING_RAISED, "warning_recovered"
 """Events of the record."""
 
 MOST_CHANGES = 21

@@ -35,6 +35,12 @@ class LogFile:
         """Current size in bytes."""
         return os.fstat(self.fd).st_size
 
+    @property
+    def printed_at(self) -> float:
+        """Time of the last output, in seconds since the epoch; 0 while it is empty."""
+        status = os.fstat(self.fd)
+        return status.st_mtime if status.st_size else 0.0
+
     def read(self, offset: int, limit: int) -> bytes:
         """Return up to ``limit`` bytes from ``offset``."""
         return os.pread(self.fd, limit, offset)

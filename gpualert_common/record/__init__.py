@@ -29,7 +29,13 @@ supervised as long as the lock is held, whatever its process id.
 """
 
 from gpualert_common.record.control import CLAIM, CONTROL
-from gpualert_common.record.events import LOG_CUT, STACKS_TAKEN, STACKS_WANTED, Event
+from gpualert_common.record.events import (
+    LOG_CUT,
+    STACKS_TAKEN,
+    STACKS_WANTED,
+    WARNING_RAISED,
+    Event,
+)
 from gpualert_common.record.files import make_directory
 from gpualert_common.record.record import (
     ALERTS_LOCK,
@@ -64,6 +70,7 @@ __all__ = [
     "STACKS_WANTED",
     "SUCCESSOR",
     "VERDICT",
+    "WARNING_RAISED",
     "Event",
     "Record",
     "RunState",

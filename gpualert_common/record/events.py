@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 LOG_CUT = "log_cut"
 """Event: the process that copies the output to the log died, so that the log ends there."""
+WARNING_RAISED = "warning_raised"
+"""Event: an early warning of a run in progress."""
 STACKS_WANTED = "stacks_wanted"
 """Event by which the classifier asks the recorder for a dump of the stacks; it is not stored."""
 STACKS_TAKEN = "stacks_taken"

@@ -277,6 +277,8 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "streams": spec.streams,
         "timeout_s": spec.timeout_s,
         "grace_s": spec.grace_s,
+        "hang_timeout_s": spec.hang_timeout_s,
+        "on_hang": spec.on_hang,
         "log_full": spec.log_full,
         "pty": spec.pty,
         "end_survivors": spec.end_survivors,

@@ -184,13 +184,16 @@ def _disposition(ending: Ending | None) -> str:
     return "failed" if ending.code else "completed"
 
 
+_LIMITS = {"time": " at its time limit", "hang": " after it was stopped as hung"}
+
+
 def _describe_status(ending: Ending | None) -> str:
     if ending is None:
         return "not known"
     if not ending.started:
         why = ending.start_error[1] if ending.start_error else "no reason is recorded"
         return f"never started: {why}"
-    limit = " at its time limit" if ending.limit == "time" else ""
+    limit = _LIMITS.get(ending.limit or "", "")
     if not isinstance(ending.code, int):
         return f"not known{limit and ', ended'}{limit}"
     if ending.code < 0:

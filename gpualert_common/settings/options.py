@@ -151,6 +151,28 @@ OPTIONS: dict[str, Option] = {
             spec_field="grace_s",
         ),
         Option(
+            "hang_timeout",
+            values.parse_duration,
+            None,
+            "time without output after which the run may hang, such as 20m",
+            details="Its stacks are taken then, and again 30 s later. It hangs if its processes "
+            "stand at the same places in both; one that computes or moves on does not. See "
+            "[hangs](hangs.md).",
+            metavar="DURATION",
+            unit="s",
+            spec_field="hang_timeout_s",
+        ),
+        Option(
+            "on_hang",
+            ("warn", "stop"),
+            "warn",
+            "when the run hangs: a warning, or its end",
+            details="`warn`: one warning, which is also sent if `warn` is set, with the stacks. "
+            "`stop`: the run is stopped gracefully, and its disposition is `timeout`, so that the "
+            "retries of an engine follow.",
+            spec_field="on_hang",
+        ),
+        Option(
             "streams",
             ("auto", "merged", "apart"),
             "auto",

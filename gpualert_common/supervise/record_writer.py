@@ -43,9 +43,10 @@ class RecordWriter:
         return float(time.time() - self._launch_record["created_at"])
 
     def append_event(self, event: str, at: float | None = None, **fields: Any) -> None:
-        """Append an event, unless the disk is full or gone; a stop with the sizes of the logs."""
+        """Append an event, unless the disk is full or gone; a stop with the state of the logs."""
         if event == "stopping":
             fields["log_bytes"] = {log.name: log.size for log in self._logs}
+            fields["printed_at"] = max(log.printed_at for log in self._logs)
         self.is_log_cut = self.is_log_cut or event == LOG_CUT
         try:
             self._record.append_event(event, at, **fields)

@@ -7,7 +7,7 @@ it), a thread inside a caller's process.  Both speak over a :class:`~.recorder_l
 =====================  ======================================================
 to the recorder        event (to be appended), stacks (to be taken), ended
                        (with the ending)
-to the supervisor      request and look (from ``control/``), stacks_taken,
+to the supervisor      request and look (from ``control/``), hang, stacks_taken,
                        recorded, draining, closing, done
 =====================  ======================================================
 
@@ -23,10 +23,11 @@ import select
 import time
 
 from gpualert_common.codec import encode
-from gpualert_common.record import STACKS_TAKEN, STACKS_WANTED, VERDICT
+from gpualert_common.record import VERDICT
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.detachment import detach
 from gpualert_common.supervise.live_classifier import PREPARE_AFTER_S, LiveClassifier
+from gpualert_common.supervise.live_events import LiveEvents
 from gpualert_common.supervise.record_writer import RecordWriter
 from gpualert_common.supervise.stack_dumps import DumpRequest, StackDumps
 
@@ -47,8 +48,6 @@ VERDICT_DEADLINE_S = 5.0
 LAST_SAMPLE_S = 0.2
 """After a failure the helpers have so long to take a last sample of the machine."""
 BEAT_S = 5.0
-STACKS_DELAY_S = 10.0
-"""A warning waits so long for the stacks that belong to it."""
 REMEMBERED_S = 1.0
 """A shorter run trained nothing; a caller that makes many of them would notice the cost."""
 
@@ -85,7 +84,14 @@ class Recorder:
         self._classifier = LiveClassifier(logs, hooks.make_classifier)
         self._helpers = hooks.helper_processes()
         self._dumps = StackDumps(hooks.start_dump)
-        self._warnings_due = 0.0
+        self._live_events = LiveEvents(
+            self._classifier.events,
+            self._writer,
+            self._dumps,
+            link,
+            hooks,
+            stops_hung=launch_record.get("on_hang") == "stop",
+        )
         self._end: dict[str, Any] | None = None
         self._beat_due = 0.0
         self.verdict: Verdict | None = None
@@ -135,13 +141,12 @@ class Recorder:
                     poll.register(fd, select.POLLIN)
             poll.poll(TICK_S * 1000)
             self._receive()
-            self._take_stacks()
             self._link.flush()
             self._pass_on_requests()
             if self._reports_leases:
                 self._report_leases()
             self._writer.check_logs()
-            self._send_warnings()
+            self._live_events.update()
             self._start_helpers()
             self._prepare_terminal()
 
@@ -154,22 +159,6 @@ class Recorder:
             else:
                 fields = message["fields"]
                 self._writer.append_event(message["event"], at=message["at"], **fields)
-
-    def _take_stacks(self) -> None:
-        """Take the stacks that are wanted; report those for which a stop waits."""
-        for wanted, problem in self._dumps.update():
-            self._writer.append_event(STACKS_TAKEN, reason=wanted.reason, problem=problem)
-            if wanted.is_awaited:
-                self._link.send({"kind": "stacks_taken"})
-
-    def _send_warnings(self) -> None:
-        """Append new warnings, and send them, with the stacks where these are being taken."""
-        now = time.monotonic()
-        if self._append_warnings() and not self._warnings_due:
-            self._warnings_due = now + STACKS_DELAY_S
-        if self._warnings_due and (now >= self._warnings_due or not self._dumps.is_busy):
-            self._warnings_due = 0.0
-            self._hooks.send_warnings()
 
     def _pass_on_requests(self) -> None:
         try:
@@ -193,19 +182,6 @@ class Recorder:
             self._link.send({"kind": "look", "leases": self._record.leases()})
         except OSError:
             pass  # and no report: the record is gone, or its disk is full
-
-    def _append_warnings(self) -> bool:
-        """Append the warnings that were raised and withdrawn; True when people want one now."""
-        is_news = False
-        while self._classifier.events:
-            event = self._classifier.events.popleft()
-            if event.name == STACKS_WANTED:
-                pauses = bool(event.fields.get("pause"))
-                self._dumps.request(DumpRequest(event.fields["reason"], is_pausing=pauses))
-                continue
-            self._writer.append_event(event.name, event.at, **event.fields)
-            is_news = is_news or bool(event.fields.get("news"))
-        return is_news
 
     def _start_helpers(self) -> None:
         for helper in self._helpers:
@@ -272,11 +248,11 @@ class Recorder:
         if self._classifier.conclude(ending, facts, VERDICT_DEADLINE_S):
             self._store_verdict()
             return True
-        self._append_warnings()
+        self._live_events.append()
         return False
 
     def _store_verdict(self) -> None:
-        self._append_warnings()
+        self._live_events.append()
         self.verdict = self._classifier.verdict
         if self.verdict is None:
             import traceback

@@ -124,7 +124,8 @@ class RecorderProcess:
 
         ``request`` is a request to the run; ``look`` has the leases in the record, None where the
         record was removed.  Leases that were read before a request do not reflect its effect.
-        ``stacks_taken`` follows a dump for which a stop waits.
+        ``hang`` says that the run hangs and is to be stopped; ``stacks_taken`` follows a dump for
+        which a stop waits.
         """
         self._receive()
         messages, self._messages = self._messages, []
@@ -176,7 +177,7 @@ class RecorderProcess:
         """Receive messages; True when the recorder is still writing to a slow reader."""
         is_draining = False
         for message in self._link.receive() if self._link is not None else ():
-            if message["kind"] in ("request", "look", "stacks_taken"):
+            if message["kind"] in ("request", "look", "hang", "stacks_taken"):
                 self._messages.append(message)
             if message["kind"] == "done":
                 self.sender = message["sender"]

@@ -189,6 +189,8 @@ class Supervisor:
             elif message["kind"] == "stacks_taken":
                 if self._stop is not None:
                     self._stop.begin(time.monotonic())
+            elif message["kind"] == "hang":
+                self._stop_hung()
             elif self._policy is not None:
                 leases = message["leases"]
                 self._record_all(self._policy.handle_leases(leases, time.monotonic()))
@@ -258,6 +260,13 @@ class Supervisor:
             self.ending.limit = "time"
             self._record("time_limit", limit_s=limit_s)
             self._request_stop(signal.SIGTERM, {}, is_own=True)
+
+    def _stop_hung(self) -> None:
+        """Stop a run that hangs; its stacks have been taken."""
+        if self._stop is None and not self._leader.has_exited:
+            self.ending.limit = "hang"
+            self._record("hang", limit_s=self._spec.hang_timeout_s)
+            self._request_stop(signal.SIGTERM, {})
 
     def _request_stop(
         self, number: int, sender: Sender, grace_s: float | None = None, *, is_own: bool = False

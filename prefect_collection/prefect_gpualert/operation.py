@@ -58,6 +58,8 @@ class TrainingOperation(JobBlock[list[str]]):
         extension: The extension of the file that the commands are executed from.
         timeout: Wall-clock limit, which also holds when no flow follows the training any more.
         grace: Time between the first signal of a stop and SIGKILL.
+        hang_timeout: Time without output after which the training may hang.
+        on_hang: Whether a hang raises a warning or ends the training.
         streams: Whether stdout and stderr share one log.
         adopt_within: How long the training continues after the death of its engine.
         state_dir: Directory that holds the run records.
@@ -118,6 +120,8 @@ class TrainingOperation(JobBlock[list[str]]):
     )
     timeout: float | str | None = _option("timeout")
     grace: float | str | None = _option("grace")
+    hang_timeout: float | str | None = _option("hang_timeout")
+    on_hang: str | None = _option("on_hang")
     streams: str | None = _option("streams")
     adopt_within: float | None = Field(
         default=None,

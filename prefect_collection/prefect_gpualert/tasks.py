@@ -37,6 +37,8 @@ def gpualert_run(
     *,
     timeout: float | str | None = None,
     grace: float | str | None = None,
+    hang_timeout: float | str | None = None,
+    on_hang: str | None = None,
     streams: str | None = None,
     adopt_within: float | None = None,
     state_dir: str | os.PathLike[str] | None = None,
@@ -59,6 +61,9 @@ def gpualert_run(
 
     timeout: wall-clock limit, which also holds when no task follows the training any more.
     grace: time between the first signal of a stop and SIGKILL, in seconds or as "2m".
+    hang_timeout: time without output after which the training may hang; it hangs if its processes
+        then stand still.
+    on_hang: when it hangs: "warn", or "stop", which ends it so that a retry can follow.
     streams: "apart", so that the result is stdout alone, as upstream's; "merged": one log with the
         lines of stdout and stderr in their order, of which the result is the last line.
     adopt_within: seconds that the training continues after the death of its engine, so that the

@@ -67,6 +67,9 @@ class GPUAlertOperator(BashOperator):
         directory that workers and triggerers share.  Airflow's ``default_deferrable`` is ignored.
     :param grace: time between the first signal of a stop and SIGKILL; timedelta, seconds or text
         such as "2m".
+    :param hang_timeout: time without output after which the training may hang; it hangs if its
+        processes then stand still. timedelta, seconds or text.  None: never.
+    :param on_hang: when it hangs: "warn", or "stop", which ends it so that a retry can follow.
     :param notify: where to send alerts: a target or a list of them, each the name of a channel, an
         address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  Not templated: Airflow
         keeps rendered values in its database, and a target may be a secret.
@@ -98,6 +101,8 @@ class GPUAlertOperator(BashOperator):
         adopt_within: timedelta | float | None = None,
         grace: timedelta | float | str | None = None,
         deferrable: bool = False,
+        hang_timeout: timedelta | float | str | None = None,
+        on_hang: str | None = None,
         notify: str | Sequence[str | Mapping[str, Any]] | None = None,
         notify_on: str | None = None,
         notify_deadline: timedelta | float | str | None = None,
@@ -122,6 +127,8 @@ class GPUAlertOperator(BashOperator):
         self.adopt_within = adopt_within
         self.grace = grace
         self.deferrable = deferrable
+        self.hang_timeout = hang_timeout
+        self.on_hang = on_hang
         self.notify = notify
         self.notify_on = notify_on
         self.notify_deadline = notify_deadline

@@ -2,14 +2,20 @@
 
 It hung if it printed nothing for longer than its longest step, and neither its processes nor its
 GPUs worked.  Then a time limit only stopped it, and is not the cause.  If a person stopped the run,
-or it is in progress, the verdict reports the hang as a warning.  If GPUs are busy while nothing is
-printed, ranks may wait for each other: only the logs of several ranks together show that.
+or it is in progress, the verdict reports the hang as a warning.
+
+The stacks of its processes, taken in that time, name the reason: the rank that the others wait
+for, and on what it waits itself.  Then it counts as a hang also where processors and GPUs are busy,
+since ranks that wait for each other keep them busy.  A process that computes, or was elsewhere in
+an earlier dump, does not hang.  Where the ranks wait for each other, or for one that is gone, the
+cause is the collective operation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event
 from gpualert_common.diagnose.finding import Finding, Weight
@@ -19,45 +25,87 @@ from gpualert_common.diagnose.phenomena.hangs._activity import (
     is_working,
 )
 from gpualert_common.model import Claim
+from gpualert_common.stacks.reasons import HangExplanation, HangReason
 
 FAMILY = "C3"
+_COLLECTIVE_FAMILY = "C2"
 _CAUSE = "idle_hang"
-_STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
+_COLLECTIVE = "collective"
+_STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown", "idle_hang"))
 """Causes of a run that a person or a limit stopped because it no longer made progress."""
+_LIMITS = frozenset(("time_limit", _COLLECTIVE, _CAUSE))
+"""Causes of a run that a limit, or the watchdog of its framework, ended."""
+_AMONG_RANKS = frozenset((HangReason.PEERS, HangReason.MISMATCH, HangReason.MISSING_RANK))
+_NO_HANG = frozenset((HangReason.COMPUTATION, HangReason.UNKNOWN))
+"""Reasons that say nothing against the work of processors and GPUs."""
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield whether the run hung at its end, if the evidence shows it."""
     if not evidence.ended_at:
         return  # a log alone has no times
-    last_output_at = evidence.observations.last_output_at
-    silence_s = evidence.ended_at - last_output_at
+    silence_s, cause = evidence.silence_s, evidence.resolution.cause
+    hang = evidence.hang
     if silence_s < thresholds.SILENCE_S:
-        is_limit = evidence.resolution.cause == "time_limit"
         is_long = evidence.duration_s >= thresholds.SILENCE_S  # else it had no time to hang
-        if is_limit or (is_long and not evidence.is_running):
+        if cause == "time_limit" or (is_long and not evidence.is_running):
             because = f"it had printed something {silence_s:.0f} s before its end"
             yield Finding(FAMILY, Weight.RULED_OUT, because)
         return
-    if not evidence.is_running and evidence.resolution.cause not in _STOPPED:
+    may_explain = cause in _STOPPED or (cause == _COLLECTIVE and hang is not None)
+    if not evidence.is_running and not may_explain:
         return
+    silent = f"nothing was printed for the last {silence_s:.0f} s"
+    if hang is not None and hang.is_moving:
+        moves = f"{hang.text}, and it was elsewhere in the dump before"
+        yield Finding(FAMILY, Weight.RULED_OUT, f"{silent}, but it was at work: {moves}")
+        return
+    if hang is not None and hang.reason not in _NO_HANG:
+        yield _explain(evidence, hang, silent)
+        return
+    last_output_at = evidence.observations.last_output_at
     cores = cores_used(evidence, last_output_at)
     gpu_load = gpu_percent(evidence, last_output_at)
     if cores is None:
         return
-    silent = f"nothing was printed for the last {silence_s:.0f} s"
     if is_working(cores, gpu_load):
         work = f"its processes used {cores:.2f} cores"
         if gpu_load:
             work = f"its GPUs worked {gpu_load:.0f} %"
-        yield Finding(FAMILY, Weight.RULED_OUT, f"{silent}, but {work} of that time")
+        place = "" if hang is None else f"; {hang.text}"
+        yield Finding(FAMILY, Weight.RULED_OUT, f"{silent}, but {work} of that time{place}")
         return
-    yield _hang(evidence, silence_s, silent, cores, gpu_load)
+    yield _hang(evidence, silent, cores, gpu_load)
 
 
-def _hang(
-    evidence: Evidence, silence_s: float, silent: str, cores: float, gpu_load: float | None
-) -> Finding:
+def _explain(evidence: Evidence, hang: HangExplanation, silent: str) -> Finding:
+    """Return the finding of a hang whose reason the stacks show."""
+    is_among_ranks = hang.reason in _AMONG_RANKS
+    cause = _COLLECTIVE if is_among_ranks else _CAUSE
+    is_limit = evidence.resolution.cause in _LIMITS
+    details: dict[str, Scalar] = {
+        "silent_s": round(evidence.silence_s),
+        "hang": hang.text,
+        "hang_reason": str(hang.reason),
+    }
+    if hang.place:
+        details["hang_place"] = hang.place
+    if hang.rank is not None:
+        details["hang_rank"] = hang.rank
+    return Finding(
+        _COLLECTIVE_FAMILY if is_among_ranks else FAMILY,
+        Weight.DECIDES if is_limit else Weight.WARNS,
+        f"{silent}: {hang.text}",
+        cause=cause if is_limit else "",
+        confidence=0.95,
+        over=_LIMITS,
+        kind="stood_still",
+        claims=(Claim(silent, "log"), Claim(hang.text, "stacks", rank=hang.rank)),
+        details=details,
+    )
+
+
+def _hang(evidence: Evidence, silent: str, cores: float, gpu_load: float | None) -> Finding:
     claims = [
         Claim(silent, "log"),
         Claim(f"its processes used {cores:.2f} cores in that time", "processes"),
@@ -79,5 +127,5 @@ def _hang(
         over=frozenset(("time_limit",)),
         kind="stood_still",
         claims=tuple(claims),
-        details={"silent_s": round(silence_s)},
+        details={"silent_s": round(evidence.silence_s)},
     )

@@ -1,0 +1,258 @@
+"""Reasons of a hang: on what the process waits for which, in the end, all others wait.
+
+The chain begins at the rank that its peers wait for, or at the only program of the run, and goes on
+over children, pipes and sockets to other processes of the run.  Two dumps tell a process that
+computes at one place from one that moves on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from gpualert_common.stacks.activities import StackActivity, find_activity
+from gpualert_common.stacks.culprits import Culprits, find_culprits
+from gpualert_common.stacks.description import (
+    describe_culprits,
+    describe_place,
+    describe_state,
+    name_group,
+)
+from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
+from gpualert_common.stacks.groups import Group, group_processes, rank_of
+from gpualert_common.structs import Struct
+
+_MOST_LINKS = 5
+_LINKS = frozenset((WaitKind.CHILD, WaitKind.PIPE, WaitKind.SOCKET))
+_BUSY_CORES = 0.5
+"""A process that used less of a core between two dumps did not compute all the time."""
+_SHARED_LOCKS = ("/multiprocessing/synchronize.py", "/filelock/")
+"""Files of locks that another process can release."""
+
+
+class HangReason(StrEnum):
+    """Reasons for which a process makes no progress."""
+
+    SLEEP = "sleep"
+    LOCK = "lock"
+    DEADLOCK = "deadlock"
+    FORKED_LOCK = "forked_lock"
+    FILE_LOCK = "file_lock"
+    DEAD_WORKER = "dead_worker"
+    QUEUE = "queue"
+    DISK = "disk"
+    NETWORK = "network"
+    INPUT = "input"
+    CHILD = "child"
+    LOOP = "loop"
+    GIL = "gil"
+    COMPUTATION = "computation"
+    GPU = "gpu"
+    STOPPED = "stopped"
+    DEBUGGER = "debugger"
+    MISSING_RANK = "missing_rank"
+    MISMATCH = "mismatch"
+    PEERS = "peers"
+    UNKNOWN = "unknown"
+
+
+class HangExplanation(Struct, frozen=True):
+    """Reason of a hang: ``text`` is a sentence, ``place`` the line of the user's code, if known.
+
+    ``rank`` is the rank that the others wait for, ``process`` the one at the end of the chain.
+    ``is_moving`` says that this process was elsewhere in the dump before, so that it is slow.
+    """
+
+    reason: HangReason
+    text: str
+    place: str = ""
+    rank: int | None = None
+    process: ProcessStack | None = None
+    is_moving: bool = False
+
+
+def explain_hang(dump: Dump, earlier: Dump | None = None) -> HangExplanation | None:
+    """Return the reason of a hang by a dump, and the one before it; None if there is no process
+    with a known wait."""
+    groups = group_processes(dump)
+    culprits = find_culprits(dump, groups)
+    if culprits.waiting and not culprits.groups:
+        return _explain_peers(culprits)
+    subject = _find_subject(groups, culprits)
+    if subject is None:
+        return None
+    group = _group_of(dump, subject)
+    chain = _follow(dump, subject)
+    last = chain[-1]
+    reason = _find_reason(dump, chain, earlier)
+    head = describe_culprits(culprits) if culprits.waiting else _describe(group)
+    links = "".join(f"; {_describe(_group_of(dump, one))}" for one in chain[1:])
+    rank = rank_of(subject)
+    return HangExplanation(
+        reason,
+        head + links + _explain_more(reason),
+        describe_place(_group_of(dump, last)),
+        rank=int(rank) if rank and culprits.waiting else None,
+        process=last,
+        is_moving=_has_moved(dump, last, earlier),
+    )
+
+
+def _explain_peers(found: Culprits) -> HangExplanation:
+    place = describe_place(found.waiting[0])
+    text = describe_culprits(found)
+    if found.missing:
+        return HangExplanation(HangReason.MISSING_RANK, text, place, rank=found.missing[0])
+    reason = HangReason.MISMATCH if found.is_mismatch else HangReason.PEERS
+    return HangExplanation(reason, text, place)
+
+
+def _find_subject(groups: list[Group], culprits: Culprits) -> ProcessStack | None:
+    """Return the process at the beginning of the chain: a culprit, a rank, or the program."""
+    candidates = [*culprits.groups, *(group for group in groups if group.is_ranked)]
+    candidates += [group for group in groups if group.processes[0].label == "leader"]
+    known = [one for one in candidates if one.processes[0].main.wait.kind is not WaitKind.EXITED]
+    return known[0].processes[0] if known else None
+
+
+def _follow(dump: Dump, first: ProcessStack) -> list[ProcessStack]:
+    """Return the processes of the chain, each of which waits for the next one."""
+    processes = {one.pid: one for one in dump.processes}
+    chain = [first]
+    while len(chain) < _MOST_LINKS:
+        following = _find_next(dump, chain[-1], processes)
+        if following is None or following in chain:
+            break
+        chain.append(following)
+    return chain
+
+
+def _find_next(
+    dump: Dump, process: ProcessStack, processes: Mapping[int, ProcessStack]
+) -> ProcessStack | None:
+    wait = process.main.wait
+    if wait.process is not None and wait.kind in _LINKS and wait.process in processes:
+        return processes[wait.process]
+    if find_activity(dump.frames(process.main)) not in (StackActivity.DATA, StackActivity.QUEUE):
+        return None
+    children = [one for one in dump.processes if one.parent == process.pid]
+    dead = [one for one in children if one.main.wait.kind is WaitKind.EXITED]
+    busy = [one for one in children if _is_in_own_code(dump, one)]
+    return next(iter((*dead, *busy)), None)
+
+
+def _is_in_own_code(dump: Dump, process: ProcessStack) -> bool:
+    frames = dump.frames(process.main)
+    return bool(frames) and find_activity(frames) is not StackActivity.WORKER
+
+
+def _find_reason(dump: Dump, chain: list[ProcessStack], earlier: Dump | None) -> HangReason:
+    process = chain[-1]
+    wait, frames = process.main.wait, dump.frames(process.main)
+    activity = find_activity(frames)
+    if wait.kind is WaitKind.EXITED:
+        return HangReason.DEAD_WORKER
+    if wait.kind in _DIRECT:
+        return _DIRECT[wait.kind]
+    if wait.is_uninterruptible:
+        return HangReason.DISK
+    if process.main.holds_gil and wait.kind is not WaitKind.RUNS:
+        return HangReason.GIL
+    if wait.kind is WaitKind.RUNS:
+        return _explain_computation(dump, process, earlier, activity)
+    if wait.kind is WaitKind.LOCK:
+        return _explain_lock(dump, process, activity)
+    if activity in (StackActivity.DATA, StackActivity.QUEUE):
+        return HangReason.QUEUE
+    return _BY_WAIT.get(wait.kind, HangReason.UNKNOWN)
+
+
+_DIRECT = {
+    WaitKind.STOPPED: HangReason.STOPPED,
+    WaitKind.DEBUGGER: HangReason.DEBUGGER,
+    WaitKind.FILE: HangReason.DISK,
+    WaitKind.FILE_LOCK: HangReason.FILE_LOCK,
+    WaitKind.INPUT: HangReason.INPUT,
+    WaitKind.DEVICE: HangReason.GPU,
+}
+_BY_WAIT = {
+    WaitKind.SLEEP: HangReason.SLEEP,
+    WaitKind.CHILD: HangReason.CHILD,
+    WaitKind.SOCKET: HangReason.NETWORK,
+    WaitKind.PIPE: HangReason.QUEUE,
+}
+
+
+def _explain_lock(dump: Dump, process: ProcessStack, activity: StackActivity) -> HangReason:
+    """Explain a wait for a lock or another thread, by the other threads of the process."""
+    if activity is StackActivity.GPU:
+        return HangReason.GPU
+    if activity in (StackActivity.DATA, StackActivity.QUEUE):
+        return HangReason.QUEUE
+    is_shared = any(part in one.file for one in dump.frames(process.main) for part in _SHARED_LOCKS)
+    if is_shared:
+        return HangReason.LOCK
+    if process.is_fork and process.thread_count == 1:
+        return HangReason.FORKED_LOCK
+    others = [one for one in process.threads[1:] if dump.frames(one)]
+    own = [one for one in others if any(frame.is_own for frame in dump.frames(one))]
+    if own and all(one.wait.kind is WaitKind.LOCK for one in own):
+        return HangReason.DEADLOCK
+    return HangReason.LOCK
+
+
+def _explain_computation(
+    dump: Dump, process: ProcessStack, earlier: Dump | None, activity: StackActivity
+) -> HangReason:
+    if activity is StackActivity.GPU:
+        return HangReason.GPU
+    before = _find_before(process, earlier)
+    if before is None or earlier is None or _has_moved(dump, process, earlier):
+        return HangReason.COMPUTATION
+    used_s, passed_s = process.cpu_s - before.cpu_s, dump.at - earlier.at
+    return HangReason.LOOP if used_s >= _BUSY_CORES * passed_s else HangReason.COMPUTATION
+
+
+def _has_moved(dump: Dump, process: ProcessStack, earlier: Dump | None) -> bool:
+    """Return whether a process was at another place in the earlier dump."""
+    before = _find_before(process, earlier)
+    if before is None or earlier is None:
+        return False
+    frames, frames_before = dump.frames(process.main), earlier.frames(before.main)
+    return bool(frames and frames_before) and _places(frames) != _places(frames_before)
+
+
+def _places(frames: tuple[StackFrame, ...]) -> list[tuple[str, str, int]]:
+    """Return the places of a stack; of the innermost function only the function counts, since a
+    loop has several lines."""
+    return [
+        (frame.file, frame.function, frame.line if number else 0)
+        for number, frame in enumerate(frames)
+    ]
+
+
+def _find_before(process: ProcessStack, earlier: Dump | None) -> ProcessStack | None:
+    found = () if earlier is None else earlier.processes
+    return next((one for one in found if one.pid == process.pid), None)
+
+
+def _describe(group: Group) -> str:
+    place = describe_place(group)
+    return f"{name_group(group)} {describe_state(group)}" + (f" at {place}" if place else "")
+
+
+def _explain_more(reason: HangReason) -> str:
+    return f": {_MORE[reason]}" if reason in _MORE else ""
+
+
+_MORE = {
+    HangReason.FORKED_LOCK: "it was forked while a thread of its parent held that lock",
+    HangReason.DEADLOCK: "all its threads with code of the program wait for locks",
+    HangReason.GIL: "it holds the lock of the interpreter (GIL) meanwhile",
+    HangReason.LOOP: "it computed there all the time between two dumps",
+}
+
+
+def _group_of(dump: Dump, process: ProcessStack) -> Group:
+    frames = dump.frames(process.main)
+    return Group((process,), frames, find_activity(frames))
