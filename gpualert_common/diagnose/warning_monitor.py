@@ -9,7 +9,7 @@ from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import Detection
-from gpualert_common.diagnose.dump_schedule import DumpSchedule
+from gpualert_common.diagnose.dump_schedule import DumpSchedule, Suspicion
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import detect_warnings
 from gpualert_common.diagnose.warning_state import WarningState
@@ -24,9 +24,6 @@ from gpualert_common.telemetry.source import PERIOD_S
 
 _NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word all losses are finite, and reading the training's progress is not needed."""
-
-_SUSPICIONS = {"log_silent": "the run prints nothing", "gpu_idle": "the GPUs are idle"}
-"""Warnings after which the stacks are taken, with the reason of the dump."""
 
 _READING_SHARE = 1 / 200
 """Share of a core for reading the progress: its last 64 KiB are read again each time."""
@@ -102,12 +99,20 @@ class WarningMonitor:
         detections, problems = self._detect(evidence, now)
         changes = self.state.update(detections, now)
         silence_s = now - observations.last_output_at
-        is_over = self._hang_timeout_s is not None and silence_s >= self._hang_timeout_s
-        suspicions = {kind for kind in _SUSPICIONS if self.state.is_active(kind)}
-        reasons = [_SUSPICIONS[kind] for kind in sorted(suspicions)]
-        if is_over:
-            reasons.append(f"no output for {silence_s:.0f} s, longer than the hang timeout")
-        return [*problems, *changes, *self._dumps.update(reasons, now)]
+        return [*problems, *changes, *self._dumps.update(self._list_suspicions(silence_s), now)]
+
+    def _list_suspicions(self, silence_s: float) -> list[Suspicion]:
+        """Return why the run seems to hang, the strongest reason last."""
+        found = []
+        usual_s = thresholds.SILENCE_STEPS * self._timing.longest_pause_s
+        silent = f"no output for {silence_s:.0f} s"
+        if silence_s >= max(thresholds.SILENCE_S, usual_s):
+            found.append(Suspicion(silent, is_certain=self.state.is_active("log_silent")))
+        if self.state.is_active("gpu_idle"):
+            found.append(Suspicion("the GPUs are idle"))
+        if self._hang_timeout_s is not None and silence_s >= self._hang_timeout_s:
+            found.append(Suspicion(f"{silent}, longer than the hang timeout"))
+        return found
 
     def _detect(self, evidence: Evidence, now: float) -> tuple[dict[str, Detection], list[Event]]:
         """Return the detections, and an event for each detector that fails for the first time."""

@@ -40,17 +40,31 @@ def name_process(process: ProcessStack, host: str) -> str:
 
 
 def describe_state(group: Group) -> str:
-    """Return what the processes of a group do or wait for, after "it"."""
+    """Return what the processes of a group do or wait for, after their name."""
+    state = _describe_first(group)
+    if len(group.processes) == 1:
+        return state
+    verb, _, rest = state.partition(" ")
+    return f"{_PLURALS.get(verb, verb)} {rest}".rstrip()
+
+
+_PLURALS = {
+    "is": "are", "has": "have", "waits": "wait", "sleeps": "sleep", "computes": "compute",
+}  # fmt: skip
+
+
+def _describe_first(group: Group) -> str:
+    """Return what the first process of a group does or waits for."""
     wait = group.processes[0].main.wait
-    if wait.kind in (WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.EXITED):
-        return wait.text
-    if wait.is_uninterruptible or group.activity is StackActivity.NONE:
+    has_own_text = wait.kind in (WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.EXITED)
+    if has_own_text or wait.is_uninterruptible or group.activity is StackActivity.NONE:
         return wait.text
     if group.activity is StackActivity.COLLECTIVE and group.frames:
         return f"is in {_name_operation(group)}"
-    if wait.kind in (WaitKind.LOCK, WaitKind.SLEEP, WaitKind.RUNS):
+    is_told = wait.kind in (WaitKind.LOCK, WaitKind.SLEEP, WaitKind.RUNS)
+    if is_told or group.activity in (StackActivity.WORKER, StackActivity.LAUNCHER):
         return PHRASES[group.activity]
-    return f"{PHRASES[group.activity]}: {wait.text}"
+    return f"{PHRASES[group.activity]}: it {wait.text}"
 
 
 def describe_place(group: Group) -> str:
@@ -67,26 +81,30 @@ def describe_culprits(found: Culprits) -> str:
     """Return which ranks wait for which others, in one sentence; "" where no rank waits for one."""
     if not found.waiting:
         return ""
-    waiting = name_ranks([int(rank_of(one)) for group in found.waiting for one in group.processes])
-    verb = "waits" if waiting.startswith("rank ") else "wait"
-    first = found.waiting[0]
-    where = f"in {_name_operation(first)}" if first.activity is StackActivity.COLLECTIVE else ""
-    places = f" {where} at {describe_place(first)}" if first.own_frame is not None else f" {where}"
     if found.is_mismatch:
-        operations = "; ".join(
-            f"{name_group(group)} {describe_state(group)} at {describe_place(group)}"
-            for group in found.waiting
-        )
+        operations = "; ".join(_describe_at(group) for group in found.waiting)
         return f"the ranks wait for each other in different operations: {operations}"
+    ranks = [int(rank_of(one)) for group in found.waiting for one in group.processes]
+    first = found.waiting[0]
+    place = describe_place(first) if first.own_frame is not None else ""
+    where = f"{_name_operation(first)} at {place}" if place else _name_operation(first)
     reasons = [
-        f"{name_group(group)}, which {describe_state(group)}"
-        + (f" at {place}" if (place := describe_place(group)) else "")
+        f"{name_group(group)}, which {_describe_at(group, has_name=False)}"
         for group in found.groups
     ]
     reasons += [f"rank {rank}, which has no process any more" for rank in found.missing]
     if not reasons:
-        return f"{waiting} {verb}{places.rstrip()}; no other rank of this machine is elsewhere"
-    return f"{waiting} {verb}{places.rstrip()} for {' and '.join(reasons)}"
+        noun = "is" if len(ranks) == 1 else "are all"
+        return f"{name_ranks(ranks)} {noun} in {where}; no rank of this machine is elsewhere"
+    verb = "waits" if len(ranks) == 1 else "wait"
+    return f"{name_ranks(ranks)} {verb} in {where} for {' and '.join(reasons)}"
+
+
+def _describe_at(group: Group, *, has_name: bool = True) -> str:
+    """Return state and place of a group in words."""
+    place = describe_place(group)
+    name = f"{name_group(group)} " if has_name else ""
+    return f"{name}{describe_state(group)}" + (f" at {place}" if place else "")
 
 
 def shorten_file(path: str, cwd: str | None = None) -> str:

@@ -106,9 +106,10 @@ class DescriptorReader:
             is_own = "only the process itself has the other end" if ends else ""
             text = f"{name}; {is_own or f'no process of the run {role} it'}"
             return Descriptor(kind, text)
-        shown = ", ".join(self._names[one] for one in others[:_MOST_NAMED])
-        more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
-        text = f"{name} that {shown}{more} {role if len(others) == 1 else role.replace('s ', ' ')}"
+        shown = [self._names[one] for one in others[:_MOST_NAMED]]
+        shown += [f"{len(others) - _MOST_NAMED} more"] if len(others) > _MOST_NAMED else []
+        ends_text = " and ".join((", ".join(shown[:-1]), shown[-1])) if shown[1:] else shown[0]
+        text = f"{name} that {ends_text} {role if len(others) == 1 else role.replace('s ', ' ', 1)}"
         return Descriptor(kind, text, others[0] if len(others) == 1 else None)
 
     def _read_sockets(self, pid: int) -> dict[str, Socket]:

@@ -78,7 +78,7 @@ _TEXTS = {
     WaitKind.FILE_LOCK: "waits for a lock on a file",
     WaitKind.FILE: "waits for a file",
     WaitKind.DEVICE: "waits for a device",
-    WaitKind.STOPPED: "is stopped by a signal; SIGCONT continues it",
+    WaitKind.STOPPED: "is stopped by a signal",
     WaitKind.DEBUGGER: "is stopped by a debugger",
     WaitKind.EXITED: "has exited",
     WaitKind.UNKNOWN: "waits in the kernel",

@@ -46,7 +46,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return  # a log alone has no times
     silence_s, cause = evidence.silence_s, evidence.resolution.cause
     hang = evidence.hang
-    if silence_s < thresholds.SILENCE_S:
+    if silence_s < thresholds.SILENCE_S and evidence.facts.limit != "hang":
         is_long = evidence.duration_s >= thresholds.SILENCE_S  # else it had no time to hang
         if cause == "time_limit" or (is_long and not evidence.is_running):
             because = f"it had printed something {silence_s:.0f} s before its end"
