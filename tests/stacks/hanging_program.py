@@ -1,0 +1,145 @@
+"""A program that hangs in the way that its argument names, after it has printed a line."""
+
+import multiprocessing
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+lock, other_lock = threading.Lock(), threading.Lock()
+
+
+def sleep() -> None:
+    """Sleep."""
+    time.sleep(1000)
+
+
+def take_a_lock_twice() -> None:
+    """Take a lock that it holds itself."""
+    lock.acquire()
+    lock.acquire()
+
+
+def take_two_locks(
+    first: threading.Lock,
+    second: threading.Lock,
+    is_ready: threading.Event,
+    may_go: threading.Event,
+) -> None:
+    """Take two locks, the second once that is allowed."""
+    with first:
+        is_ready.set()
+        may_go.wait()
+        with second:
+            pass
+
+
+def deadlock() -> None:
+    """Wait in two threads for each other's lock."""
+    ready = threading.Event(), threading.Event()
+    threading.Thread(target=take_two_locks, args=(lock, other_lock, *ready)).start()
+    take_two_locks(other_lock, lock, ready[1], ready[0])
+
+
+def take_the_lock() -> None:
+    """Take the lock."""
+    with lock:
+        pass
+
+
+def fork_with_a_held_lock() -> None:
+    """Fork while a thread holds a lock that the child takes."""
+    is_held = threading.Event()
+
+    def hold() -> None:
+        with lock:
+            is_held.set()
+            time.sleep(1000)
+
+    threading.Thread(target=hold).start()
+    is_held.wait()
+    child = multiprocessing.get_context("fork").Process(target=take_the_lock)
+    child.start()
+    child.join()
+
+
+def wait_for_a_child() -> None:
+    """Wait for a process that does not end."""
+    subprocess.run(["sleep", "1000"])
+
+
+def wait_for_input() -> None:
+    """Read standard input."""
+    sys.stdin.readline()
+
+
+def wait_for_a_queue() -> None:
+    """Read a queue that nobody fills."""
+    multiprocessing.get_context("fork").SimpleQueue().get()
+
+
+def wait_for_a_dead_worker() -> None:
+    """Read a queue whose worker has died."""
+    worker = multiprocessing.get_context("fork").Process(target=os._exit, args=(1,))
+    worker.start()
+    os.waitid(os.P_PID, worker.pid or 0, os.WEXITED | os.WNOWAIT)
+    multiprocessing.get_context("fork").SimpleQueue().get()
+
+
+def wait_for_a_socket() -> None:
+    """Read a socket whose peer is silent."""
+    server = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(server.getsockname())
+    client.recv(1)
+
+
+def poll_a_socket() -> None:
+    """Read a socket with a time-out."""
+    server = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(server.getsockname())
+    client.settimeout(1000)
+    client.recv(1)
+
+
+def wait_for_a_file_lock() -> None:
+    """Take the lock of a file that is locked."""
+    import fcntl
+
+    path = sys.argv[2]
+    with open(path, "w") as first, open(path, "w") as second:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        fcntl.flock(second, fcntl.LOCK_EX)
+
+
+def loop() -> None:
+    """Compute without an end."""
+    number = 0
+    while True:
+        number += 1
+
+
+def hold_the_gil() -> None:
+    """Call native code that waits and keeps the interpreter's lock."""
+    import ctypes
+
+    ctypes.PyDLL(None).sleep(1000)
+
+
+def stop_itself() -> None:
+    """Stop by a signal."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def recurse(depth: int = 200) -> None:
+    """Sleep in a deep recursion."""
+    if depth:
+        recurse(depth - 1)
+    else:
+        time.sleep(1000)
+
+
+print("ready", flush=True)
+globals()[sys.argv[1]]()
