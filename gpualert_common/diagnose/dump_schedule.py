@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.record import STACKS_WANTED, Event
+from gpualert_common.stacks.dump import Dump
 from gpualert_common.structs import Struct
 
 _MOST_PAIRS = 3
@@ -29,22 +30,34 @@ class DumpSchedule:
     def __init__(self) -> None:
         self._pairs = 0
         self._suspicions = 0
-        self._second_due = 0.0
+        self._first_wanted_at = 0.0
 
-    def update(self, suspicions: Sequence[Suspicion], now: float) -> list[Event]:
-        """Return the dumps to take now; *suspicions* say why the run seems to hang, the newest
-        last."""
+    def update(
+        self, suspicions: Sequence[Suspicion], dumps: Sequence[Dump], now: float
+    ) -> list[Event]:
+        """Return the dumps to take now.
+
+        *suspicions* say why the run seems to hang, the newest last; *dumps* are those in its
+        record.
+        """
         is_new = len(suspicions) > self._suspicions
         self._suspicions = len(suspicions)
         if not suspicions:
-            self._second_due = 0.0
-        elif is_new and not self._second_due and self._pairs < _MOST_PAIRS:
+            self._first_wanted_at = 0.0
+            return []
+        newest = suspicions[-1]
+        if is_new and not self._first_wanted_at and self._pairs < _MOST_PAIRS:
             self._pairs += 1
-            self._second_due = now + thresholds.BETWEEN_DUMPS_S
-            return [Event(STACKS_WANTED, now, reason=suspicions[-1].text)]
-        elif self._second_due and now >= self._second_due:
-            self._second_due = 0.0
-            reason = f"{suspicions[-1].text}, {thresholds.BETWEEN_DUMPS_S:.0f} s later"
-            is_certain = suspicions[-1].is_certain
-            return [Event(STACKS_WANTED, now, reason=reason, pause=is_certain)]
+            self._first_wanted_at = now
+            return [Event(STACKS_WANTED, now, reason=newest.text)]
+        if self._is_second_due(dumps, now):
+            self._first_wanted_at = 0.0
+            return [Event(STACKS_WANTED, now, reason=newest.text, pause=newest.is_certain)]
         return []
+
+    def _is_second_due(self, dumps: Sequence[Dump], now: float) -> bool:
+        """Return whether so much time has passed since the first dump of a pair."""
+        if not self._first_wanted_at:
+            return False
+        taken = [one.at for one in dumps if one.at >= self._first_wanted_at]
+        return bool(taken) and now >= taken[0] + thresholds.BETWEEN_DUMPS_S

@@ -99,7 +99,8 @@ class WarningMonitor:
         detections, problems = self._detect(evidence, now)
         changes = self.state.update(detections, now)
         silence_s = now - observations.last_output_at
-        return [*problems, *changes, *self._dumps.update(self._list_suspicions(silence_s), now)]
+        wanted = self._dumps.update(self._list_suspicions(silence_s), stacks, now)
+        return [*problems, *changes, *wanted]
 
     def _list_suspicions(self, silence_s: float) -> list[Suspicion]:
         """Return why the run seems to hang, the strongest reason last."""

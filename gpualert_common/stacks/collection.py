@@ -111,8 +111,6 @@ def _examine(
             is_pausing=is_pausing,
             with_native=options.with_native and is_pausing,
         )
-        if wait.kind not in _FRAGILE:
-            wait = read_wait(one.pid, one.pid, descriptors)
     elif is_python is None and wait.kind is not WaitKind.EXITED:
         found = PythonStacks(problem=py_spy.find_obstacle(_read_uid(one.pid))[0] or "not permitted")
     threads = _list_threads(

@@ -24,8 +24,9 @@ from gpualert_common.structs import Struct
 
 _MOST_LINKS = 5
 _LINKS = frozenset((WaitKind.CHILD, WaitKind.PIPE, WaitKind.SOCKET))
-_BUSY_CORES = 0.5
-"""A process that used less of a core between two dumps did not compute all the time."""
+_BUSY_CORES = 0.1
+"""A process that used less of a core between two dumps did not compute all the time; on a machine
+with more processes than cores, one that did gets a part of a core."""
 _SHARED_LOCKS = ("/multiprocessing/synchronize.py", "/filelock/")
 """Files of locks that another process can release."""
 

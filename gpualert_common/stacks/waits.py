@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.processes.procfs import read, read_name
@@ -19,6 +20,8 @@ from gpualert_common.stacks.system_calls import SystemCall, read_system_call
 _MOST_WATCHED = 64
 """Descriptors of one poll that are read."""
 _MOST_SHOWN = 3
+_MOST_LOOKS = 4
+_BETWEEN_LOOKS_S = 0.003
 _MOST_PATH_BYTES = 4096
 _POLL_ENTRY = struct.Struct("=ihh")
 
@@ -88,7 +91,19 @@ _WAITED_FIRST = (WaitKind.SOCKET, WaitKind.PIPE, WaitKind.INPUT, WaitKind.CHILD,
 
 
 def read_wait(pid: int, tid: int, descriptors: DescriptorReader) -> Wait:
-    """Return the wait of a thread of a process; EXITED where it is gone."""
+    """Return the wait of a thread of a process; EXITED where it is gone.
+
+    A thread computes only if it does so each time: one that was just paused runs for a moment.
+    """
+    for _look in range(_MOST_LOOKS):
+        wait = _read_once(pid, tid, descriptors)
+        if wait.kind is not WaitKind.RUNS:
+            break
+        time.sleep(_BETWEEN_LOOKS_S)
+    return wait
+
+
+def _read_once(pid: int, tid: int, descriptors: DescriptorReader) -> Wait:
     status = _read_status(pid, tid)
     state = status.get("State", "X")[:1]
     if state in "ZX":

@@ -21,6 +21,9 @@ from gpualert_common.launch_record import Owner
 from gpualert_common.record import EXIT, INDEX, SPEC, Record
 from gpualert_common.record.record import describe
 from gpualert_common.spec import Ending, RunSpec
+from gpualert_common.stacks.dump import Dump
+from gpualert_common.stacks.storage import store_dump
+from gpualert_common.structs import replace
 from gpualert_common.telemetry.source import PERIOD_S, Sample, SourceEvent
 from gpualert_common.telemetry.storage import TelemetryWriter
 
@@ -96,8 +99,9 @@ class Scene:
     ``checkpoints`` the facts of that source.  ``cause`` is the true one, if it depends on a random
     choice.  ``earlier`` are earlier runs of the same command in the history; ``given`` are further
     facts of the source environment, ``custody`` those of an engine.  ``printed`` is the part of the
-    log that was printed, for its index; ``first_sample_s`` the time of the first sample.  At
-    ``memory_limit_mib`` the kernel kills a real child for memory.
+    log that was printed, for its index; ``first_sample_s`` the time of the first sample.  ``dumps``
+    are stacks, each with its time in seconds before the end.  At ``memory_limit_mib`` the kernel
+    kills a real child for memory.
     """
 
     cards: Sequence[Card] = ()
@@ -124,6 +128,7 @@ class Scene:
     gpu_model: str = "NVIDIA H100 80GB HBM3"
     printed: Curve | None = None
     first_sample_s: float = 0.0
+    dumps: Sequence[tuple[float, Dump]] = ()
     hostname: str = field(default_factory=lambda: os.uname().nodename)
     seed: int = 0
 
@@ -151,6 +156,8 @@ class Scene:
                 )
         record.append_event("launched", began, pid=PID, start_ticks=1)
         self._look(record, began)
+        for before_s, dump in self.dumps:
+            store_dump(record, replace(dump, at=now - before_s))
         ending = Ending(began, now)
         ending.pid, ending.code = PID, self.code
         ending.limit, ending.signal, ending.sender = self.limit, self.signal, self.sender

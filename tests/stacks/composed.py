@@ -54,6 +54,7 @@ def make_dump(
     world_size: int | None = None,
     others: Sequence[ProcessStack] = (),
     at: float = 1000.0,
+    cpu_s: float = 0.0,
 ) -> Dump:
     """Return the dump of one machine with a rank at each of the places."""
     stacks: dict[tuple[StackFrame, ...], int] = {}
@@ -70,6 +71,7 @@ def make_dump(
                 label=f"rank:{rank}",
                 local_rank=rank,
                 local_world_size=len(places) if world_size is None else world_size,
+                cpu_s=cpu_s,
                 gpus=",".join(map(str, range(8))),
             )
         )

@@ -14,7 +14,7 @@ from gpualert_common.diagnose.recent_series import is_fresh, recent
 from gpualert_common.model import Claim
 
 DO = (
-    "read the end of the log, and check where its processes wait: `py-spy dump --pid PID`",
+    "read the end of the log, and see where each rank waits: `gpualert stacks RUN`",
     "missing data, a blocked file system and a lost peer look similar: `gpualert show` has details",
     "if it hangs, stop it to free the GPUs, and resume from the last checkpoint",
 )

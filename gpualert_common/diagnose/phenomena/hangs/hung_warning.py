@@ -37,15 +37,15 @@ def detect(evidence: Evidence) -> Detection | None:
     if silence_s < limit_s:
         return NOT_DETECTED
     silent = Claim(f"nothing was printed for {silence_s:.0f} s", "log")
-    dumps = [one for one in evidence.observations.stacks if one.at >= last_output_at + limit_s]
-    if not dumps:
-        if silence_s < limit_s + thresholds.BETWEEN_DUMPS_S + thresholds.SAMPLE_DELAY_S:
-            return NOT_DETECTED
+    taken = [one.at for one in evidence.observations.stacks if one.at >= last_output_at + limit_s]
+    hang = evidence.hang
+    has_second = bool(taken) and taken[-1] - taken[0] >= thresholds.LEAST_BETWEEN_DUMPS_S
+    if hang is None or not has_second:
+        if silence_s < limit_s + 2 * (thresholds.BETWEEN_DUMPS_S + thresholds.SAMPLE_DELAY_S):
+            return NOT_DETECTED  # the second dump may still come
         cores, load = cores_used(evidence, last_output_at), gpu_percent(evidence, last_output_at)
         return NOT_DETECTED if is_working(cores, load) else _make(last_output_at, silent)
-    hang = evidence.hang
-    is_second = dumps[-1].at - dumps[0].at >= thresholds.LEAST_BETWEEN_DUMPS_S
-    if hang is None or not is_second or hang.is_moving or hang.reason is HangReason.COMPUTATION:
+    if hang.is_moving or hang.reason is HangReason.COMPUTATION:
         return NOT_DETECTED
     return _make(last_output_at, silent, Claim(hang.text, "stacks", rank=hang.rank))
 

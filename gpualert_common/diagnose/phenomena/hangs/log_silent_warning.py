@@ -21,8 +21,7 @@ from gpualert_common.diagnose.phenomena.hangs._activity import (
 from gpualert_common.model import Claim
 
 DO = (
-    "read the end of the log, and check where its processes wait: `py-spy dump --pid PID`",
-    "ranks in a collective wait for a rank that is not in it: find that rank",
+    "read the end of the log, and see where each rank waits: `gpualert stacks RUN`",
     "if it hangs, stop it, and resume from the last checkpoint",
 )
 FOLLOWS = frozenset(("xid", "gpu_idle"))
