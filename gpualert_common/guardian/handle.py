@@ -155,7 +155,8 @@ class RunHandle:
             yield [line for lines in new.values() for line in lines]
 
     def follow_logs(self) -> Iterator[dict[str, list[str]]]:
-        """Yield as :meth:`follow` does, with the new lines of each log under its name."""
+        """Yield as :meth:`follow` does, with the new lines of each log under its name, and those of
+        stacks under "stacks"."""
         return self._follower.follow_logs()
 
     def wait(self, timeout_s: float | None = None) -> RunResult:

@@ -13,15 +13,18 @@ from gpualert_common.guardian import result
 from gpualert_common.guardian.attempt import Attempt
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.log_view import LogView
+from gpualert_common.guardian.stack_lines import StackLines
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.processes.pidfd import is_ready
-from gpualert_common.record import Record
+from gpualert_common.record import STACKS_TAKEN, Record
 
 POLL_S = 0.25
 _POLL_SHARE = 0.1
 """Part of the run's age between two looks: the end of a short run is noticed at once."""
 _LAST_POLL_S = 0.005
 """Once the run has ended: its guardian needs milliseconds for what it still writes."""
+STACKS = "stacks"
+"""Name of the lines of stacks among those of the logs."""
 _LAUNCH_S = 5.0
 """For a launch to be recorded, which waits for the disk."""
 _VERDICT_S = 7.0
@@ -45,7 +48,7 @@ class RunFollower:
         self._is_remote = not is_new and recovery.is_remote(record)
         self._began = time.monotonic()
         self._events_read = 0
-        self._is_superseded = False
+        self._is_superseded = self._has_new_stacks = False
         self._verdict_deadline: LoadScaledDeadline | None = None
 
     def wait_for_pid(self) -> int | None:
@@ -63,13 +66,19 @@ class RunFollower:
             self._pause(_LAST_POLL_S)
 
     def follow_logs(self) -> Iterator[dict[str, list[str]]]:
-        """Yield the new lines of each log, at least every 0.25 s, until the run has ended."""
-        views = self._open_views()
+        """Yield the new lines of each log, at least every 0.25 s, until the run has ended.
+
+        Stacks that were taken meanwhile are lines of their own.
+        """
+        views, stacks = self._open_views(), StackLines(self.record)
         try:
             has_ended = False
             while not has_ended:
                 has_ended = not self._goes_on()
                 new = {name: view.take_lines(last=has_ended) for name, view in views.items()}
+                if self._has_new_stacks:
+                    self._has_new_stacks = False
+                    new[STACKS] = stacks.take()
                 yield new
                 if not has_ended and not any(new.values()):
                     self._pause()
@@ -124,6 +133,7 @@ class RunFollower:
         """Raises SupersededError once a later attempt owns the run."""
         events, self._events_read = self.record.events_from(self._events_read)
         for event in events:
+            self._has_new_stacks = self._has_new_stacks or event.name == STACKS_TAKEN
             if self._attempt is None or event.name != "adopted":
                 continue
             if event.fields.get("owner") == self._attempt.owner:

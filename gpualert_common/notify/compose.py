@@ -6,7 +6,7 @@ import hashlib
 import json
 
 from gpualert_common import artifacts
-from gpualert_common.errors import GPUAlertError
+from gpualert_common.errors import GPUAlertError, RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
@@ -21,6 +21,8 @@ from gpualert_common.report.run_view import RunView, view_run
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.spec import message_id
+from gpualert_common.stacks.dump import Dump
+from gpualert_common.stacks.storage import read_dumps
 from gpualert_common.structs import replace
 
 LOG_SHARE = 1 / 4
@@ -57,17 +59,26 @@ def compose_warning(
     when not even the launch record can be read.
     """
     redactor = Redactor(known_secrets)
-    warning = view_warning(entry.get("warning") or {}, TextSanitizer(redactor))
+    text = TextSanitizer(redactor)
+    warning = view_warning(entry.get("warning") or {}, text, _read_dumps(record))
     lines = artifacts.read_last_lines(record, redactor, WARNING_LOG_LINES)
     view = view_run(record, read_verdict(record), masks=redactor, log_lines=lines)
-    subject, text = render_warning(view, warning, text_bytes=budget.text_bytes, brief=budget.brief)
+    subject, body = render_warning(view, warning, text_bytes=budget.text_bytes, brief=budget.brief)
     return Message(
         id=str(entry["message_id"]),
         thread=thread_id(record.spec) or message_id(record.run_id),
         at=warning.at,
         subject=subject,
-        text=text,
+        text=body,
     )
+
+
+def _read_dumps(record: Record) -> list[Dump]:
+    """Return the dumps of the record; none where they cannot be read."""
+    try:
+        return read_dumps(record)
+    except RecordError:
+        return []
 
 
 def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exception) -> Message:

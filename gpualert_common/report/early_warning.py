@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpualert_common.codec import decode
@@ -14,13 +14,18 @@ from gpualert_common.report.formatting import MOST_SUBJECT, one_line, safe_lines
 from gpualert_common.report.mentions import make_inert_in_chat
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.shortening import cut_text
+from gpualert_common.report.stack_text import render_stacks
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.report.verdict_view import EvidenceItem, evidence_item, to_finite_number
+from gpualert_common.stacks.dump import Dump
 from gpualert_common.structs import Struct
 
 _TEMPLATE = "warning.txt.j2"
 _LOG_LINES = (20, 10, 5, 0)
 _BRIEF_LOG_LINES = (5, 0)
+_WITH_STACKS = frozenset(("hung", "log_silent", "gpu_idle"))
+"""Kinds of warnings for which the stacks are taken."""
+_STACK_LINES = 40
 _LEAST_JOB = 12
 _MOST_HOST = 24
 
@@ -29,7 +34,7 @@ class WarningView(Struct, frozen=True):
     """One warning; its texts are redacted, on one line each.
 
     ``says`` is the problem.  ``since``, and ``at``, the time of detection, are in seconds since
-    the epoch.
+    the epoch.  ``stacks`` are lines that show where its processes stand.
     """
 
     says: str
@@ -37,10 +42,16 @@ class WarningView(Struct, frozen=True):
     at: float
     shows: tuple[EvidenceItem, ...]
     do: tuple[str, ...]
+    stacks: tuple[str, ...] = ()
 
 
-def view_warning(event: Mapping[str, Any], text: TextSanitizer) -> WarningView:
-    """Return the warning of an event of the record; of a damaged one the readable part."""
+def view_warning(
+    event: Mapping[str, Any], text: TextSanitizer, dumps: Sequence[Dump] = ()
+) -> WarningView:
+    """Return the warning of an event of the record; of a damaged one the readable part.
+
+    ``dumps`` are those of the record, of which the last since the begin of the problem is shown.
+    """
     at = to_finite_number(event.get("at")) or 0.0
     return WarningView(
         says=text.line(event.get("says")) or "unknown problem",
@@ -48,7 +59,19 @@ def view_warning(event: Mapping[str, Any], text: TextSanitizer) -> WarningView:
         at=at,
         shows=tuple(evidence_item(claim, text) for claim in _claims(event)),
         do=text.paragraphs(_advice(event)),
+        stacks=_stacks(event, text, dumps),
     )
+
+
+def _stacks(
+    event: Mapping[str, Any], text: TextSanitizer, dumps: Sequence[Dump]
+) -> tuple[str, ...]:
+    since = to_finite_number(event.get("since")) or 0.0
+    taken = [dump for dump in dumps if dump.at >= since]
+    if event.get("kind") not in _WITH_STACKS or not taken:
+        return ()
+    lines = render_stacks(taken[-1], text)
+    return tuple(lines[:_STACK_LINES])
 
 
 def _claims(event: Mapping[str, Any]) -> tuple[Claim, ...]:
