@@ -13,13 +13,15 @@ from gpualert_common.structs import replace
 
 STACKS = "stacks.jsonl"
 MOST_DUMPS = 10
+MOST_REQUESTED = 3
+"""Dumps on request that are stored: two for each of three suspicions, and one of a stop, follow."""
 _MOST_DUMP_BYTES = 2 << 20
 _MOST_BYTES = MOST_DUMPS * (_MOST_DUMP_BYTES + 1)
 
 
-def store_dump(record: Record, dump: Dump) -> bool:
+def store_dump(record: Record, dump: Dump, most: int = MOST_DUMPS) -> bool:
     """Append a dump to the record; False if it has as many as it may have.  Raises OSError."""
-    if count_dumps(record) >= MOST_DUMPS:
+    if count_dumps(record) >= most:
         return False
     line = encode_json(encode(dump))
     if len(line) > _MOST_DUMP_BYTES:

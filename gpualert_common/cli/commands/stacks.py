@@ -21,7 +21,7 @@ from gpualert_common.stacks.culprits import find_culprits
 from gpualert_common.stacks.description import describe_culprits, describe_place, describe_state
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.groups import group_processes
-from gpualert_common.stacks.storage import read_dumps, store_dump
+from gpualert_common.stacks.storage import MOST_REQUESTED, read_dumps, store_dump
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def _take(record: Record, options: argparse.Namespace) -> Dump:
     if not dump.processes:
         raise UsageError(f"{record.run_id}: none of its processes can be seen from here")
     with suppress(OSError):  # a full disk; they are printed anyway
-        store_dump(record, dump)
+        store_dump(record, dump, MOST_REQUESTED)
     return dump
 
 
