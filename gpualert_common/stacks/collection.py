@@ -101,18 +101,18 @@ def _examine(
     is_hidden: bool,
 ) -> tuple[ProcessStack, dict[int, tuple[StackFrame, ...]]]:
     """Return a process, and the frames of its threads by their numbers."""
-    wait = read_wait(one.pid, one.pid, descriptors)
+    wait = read_wait(one.pid, one.pid, descriptors)  # before a pause, after which it runs again
+    is_fragile = wait.kind in _FRAGILE
+    is_pausing = (options.is_pausing or options.with_native) and not is_fragile
     found = PythonStacks()
-    is_pausing = (options.is_pausing or options.with_native) and wait.kind not in _FRAGILE
-    is_python = py_spy.has_python(one.pid)
-    if wait.kind is not WaitKind.EXITED and not is_hidden and is_python is not False:
+    is_python = None if wait.kind is WaitKind.EXITED else py_spy.has_python(one.pid)
+    if is_python and not is_hidden:
         found = py_spy.read_python_stacks(
-            one.pid,
-            is_pausing=is_pausing,
-            with_native=options.with_native and is_pausing,
+            one.pid, is_pausing=is_pausing, with_native=options.with_native and is_pausing
         )
     elif is_python is None and wait.kind is not WaitKind.EXITED:
-        found = PythonStacks(problem=py_spy.find_obstacle(_read_uid(one.pid))[0] or "not permitted")
+        problem = py_spy.find_obstacle(_read_uid(one.pid))[0]
+        found = PythonStacks(problem=problem or "not permitted")
     threads = _list_threads(
         one, wait, found.threads, lambda tid: read_wait(one.pid, tid, descriptors)
     )

@@ -32,6 +32,7 @@ _INNER_FRAMES, _OUTER_FRAMES = 40, 8
 _UNNAMED = "0x"
 """Beginning of the name of a native frame without a symbol: an address, other in each process."""
 _TEMPLATE = re.compile(r"<[^<>]*>")
+_REFUSALS = ("permission denied", "error: permission denied", "operation not permitted")
 _SYS_PTRACE = 19
 _SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 
@@ -154,7 +155,7 @@ def _describe_error(output: bytes) -> str:
     """Return the reason in py-spy's error: its last "Reason", or the first line."""
     lines = output.decode("utf-8", "replace").split("\n")
     lines = [line.strip() for line in lines if line.strip()]
-    if any("Permission denied" in line or "Operation not permitted" in line for line in lines):
+    if any(line.lower().startswith(_REFUSALS) for line in lines):
         return "not permitted"
     reasons = [line.partition(" ")[2] for line in lines if line[:1].isdigit()]
     text = reasons[-1] if reasons else lines[0] if lines else "no output"

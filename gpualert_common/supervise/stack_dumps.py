@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from gpualert_common.processes.pidfd import await_exit
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -16,6 +18,8 @@ LEAST_AGE_S = 10.0
 """A younger run has not hung, and is stopped at once."""
 STOP_WAITS_S = 2.0
 """A stop waits so long for the dump: ten times what one of a node takes on an idle machine."""
+_DEATH_S = 0.5
+"""Deadline for the kernel to end a killed program."""
 DEADLINE_S = 30.0
 """For 256 processes of a busy machine.  A dump that is not complete by then is abandoned."""
 
@@ -77,8 +81,7 @@ class StackDumps:
         """Abandon the dump in progress."""
         self._wanted.clear()
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            _kill(self._process)
         self._release()
 
     def _examine(self) -> str | None:
@@ -91,11 +94,17 @@ class StackDumps:
             return "" if status == 0 else f"the program exited with {status}"
         if time.monotonic() < self._deadline:
             return None
-        process.kill()
-        process.wait()
+        _kill(process)
         return f"not complete after {DEADLINE_S:.0f} s"
 
     def _release(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
         self._running, self._process, self.fd = None, None, -1
+
+
+def _kill(process: Popen[bytes]) -> None:
+    """Kill a program; one that waits for a disk is left to the kernel."""
+    process.kill()
+    await_exit(process.pid, _DEATH_S)
+    process.poll()

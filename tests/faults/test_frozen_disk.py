@@ -9,8 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.stacks.collection import DumpOptions, take_dump
+from gpualert_common.stacks.reasons import HangExplanation, HangReason, explain_hang
 from tests.faults.conftest import freeze, thaw
-from tests.supervised import Lab, Supervised, exit_of, is_alive, listener, python, shell, until
+from tests.supervised import (
+    PYTHON,
+    Lab,
+    Supervised,
+    exit_of,
+    is_alive,
+    listener,
+    python,
+    shell,
+    until,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -71,6 +83,35 @@ def test_child_that_writes_waits_for_the_disk(on_real_disk: Lab, real_disk: Path
     thaw(real_disk)
     assert run.wait() == 3
     assert run.log().endswith(b"\n1000\n")
+
+
+def test_stacks_of_a_child_that_writes(lab: Lab, real_disk: Path) -> None:
+    """The stacks of a program that writes to a frozen disk name the line, the disk and its type."""
+    code = (
+        "import os, sys, time\n"
+        "file = open(sys.argv[1], 'wb', buffering=0)\n"
+        "print('ready', flush=True)\n"
+        "while not os.path.exists('go'): time.sleep(0.01)\n"
+        "file.write(b'x')\n"
+    )
+    script = lab.script("save.py", code)
+    run = lab.launch(PYTHON, script, str(real_disk / "checkpoint"))
+    run.wait_for_output(b"ready")
+    freeze(real_disk)
+    (lab.home / "go").touch()
+
+    def find_disk() -> HangExplanation | None:
+        dump = take_dump(run.leader, "GPUALERT_MARK_none", DumpOptions("test"))
+        found = explain_hang(dump)
+        return found if found is not None and found.reason is HangReason.DISK else None
+
+    found = until(find_disk, "the wait for the disk")
+    assert f"{real_disk}/checkpoint (ext4, /dev/loop" in found.text
+    assert f"at {real_disk})" in found.text
+    assert "state D" in found.text
+    assert found.text.endswith("at save.py:5")
+    thaw(real_disk)
+    assert run.wait() == 0
 
 
 def test_stop_on_a_frozen_disk(on_real_disk: Lab, real_disk: Path) -> None:
