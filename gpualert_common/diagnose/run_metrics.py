@@ -107,7 +107,7 @@ def _training_metrics(progress: Progress, stepping: tuple[int, float] | None) ->
         "steps": steps,
         "last_step": counts.last_step,
         "total_steps": counts.total_steps,
-        "step_time_s": _step_time_s(progress, stepping),
+        "step_time_s": find_step_time_s(progress, stepping),
         "throughput": median(rates) if rates and len(units) == 1 else None,
         "throughput_unit": units.pop() if rates and len(units) == 1 else None,
         "first_loss": losses[0] if losses else None,
@@ -133,7 +133,7 @@ def count_saves(progress: Progress) -> int:
     return max(count, round((at[-1] - at[0]) / median(gaps)))
 
 
-def _step_time_s(progress: Progress, stepping: tuple[int, float] | None) -> float | None:
+def find_step_time_s(progress: Progress, stepping: tuple[int, float] | None) -> float | None:
     """Return the time of a step as the log reports it, else by the clock.
 
     The clock also counts the work between steps.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from gpualert_common.stacks.dump import Dump, Wait, WaitKind
+from gpualert_common.stacks.dump import Dump, WaitKind
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.logs import some_steps
 from tests.scenarios.scene import Card, Scene, steps
@@ -121,7 +121,7 @@ def nobody_looked(chance: Random) -> Scene:
     return Scene(silent_s=chance.uniform(600, 3000), missing=missing, **TIMEOUT)  # type: ignore[arg-type]
 
 
-def _stands_while_busy(chance: Random, *dumps: Dump, **more: object) -> Scene:
+def stands_while_busy(chance: Random, *dumps: Dump, **more: object) -> Scene:
     """Return a run whose ranks keep processors and GPUs busy while they print nothing."""
     silent_s = chance.uniform(300.0, 3000.0)
     cores = steps((0.0, chance.uniform(1.0, 8.0)))
@@ -130,7 +130,7 @@ def _stands_while_busy(chance: Random, *dumps: Dump, **more: object) -> Scene:
     return Scene(cards=[Card(), Card()], silent_s=silent_s, dumps=taken, **options)  # type: ignore[arg-type]
 
 
-def _ranks(chance: Random, *culprits: Place, gone: int = 0) -> dict[int, Place]:
+def ranks_of(chance: Random, *culprits: Place, gone: int = 0) -> dict[int, Place]:
     """Return the places of ranks in a collective, of which some are elsewhere or gone."""
     size = chance.choice((2, 4, 8))
     places = dict.fromkeys(range(size), collective())
@@ -144,72 +144,22 @@ def _ranks(chance: Random, *culprits: Place, gone: int = 0) -> dict[int, Place]:
 @scenario("C3", "idle_hang")
 def rank_asleep(chance: Random) -> Scene:
     """Ranks wait in a collective for one that sleeps in the user's code."""
-    dump = make_dump(_ranks(chance, in_own_code()))
-    return _stands_while_busy(chance, dump, dump)
-
-
-@scenario("C3", "idle_hang")
-def rank_stopped(chance: Random) -> Scene:
-    """Ranks wait for one that is stopped, by the dump at the time limit alone."""
-    stopped = (collective()[0], Wait(WaitKind.STOPPED, "is stopped by a signal"))
-    return _stands_while_busy(chance, make_dump(_ranks(chance, stopped)))
+    dump = make_dump(ranks_of(chance, in_own_code()))
+    return stands_while_busy(chance, dump, dump)
 
 
 @scenario("C3", "idle_hang")
 def rank_in_a_loop(chance: Random) -> Scene:
     """Ranks wait for one that computes at one line without an end."""
-    places = _ranks(chance, in_own_code("spin", WaitKind.RUNS))
+    places = ranks_of(chance, in_own_code("spin", WaitKind.RUNS))
     first, second = make_dump(places), make_dump(places, cpu_s=29.0)
-    return _stands_while_busy(chance, first, second)
-
-
-@scenario("C3", "idle_hang")
-def watchdog_gave_up(chance: Random) -> Scene:
-    """The watchdog of the waiting ranks ended the run, and the stacks show the one that slept."""
-    log = (
-        "[rank0]:[E1120 09:33:58.904 ProcessGroupNCCL.cpp:685] [Rank 0] Watchdog caught collective "
-        "operation timeout: WorkNCCL(SeqNum=51, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
-        "Timeout(ms)=600000) ran for 600021 milliseconds before timing out.\n"
-    )
-    dump = make_dump(_ranks(chance, in_own_code()))
-    end = {"limit": None, "signal": None, "code": 1}
-    return _stands_while_busy(chance, dump, dump, log=log, **end)
-
-
-@scenario("C2", "collective")
-def different_operations(chance: Random) -> Scene:
-    """Ranks wait for each other in different operations."""
-    dump = make_dump(_ranks(chance, collective("broadcast", 50)))
-    return _stands_while_busy(chance, dump, dump)
-
-
-@scenario("C2", "collective")
-def rank_gone(chance: Random) -> Scene:
-    """Ranks wait for one whose process has ended."""
-    places = _ranks(chance, gone=1)
-    dump = make_dump(places, world_size=max(2, max(places) + 1, len(places) + 1))
-    return _stands_while_busy(chance, dump, dump)
+    return stands_while_busy(chance, first, second)
 
 
 @near_miss("C3", "time_limit")
 def evaluating_rank(chance: Random) -> Scene:
     """Ranks wait for one that evaluates, at another place in each dump."""
-    ranks = _ranks(chance)
+    ranks = ranks_of(chance)
     first = {**ranks, 0: in_own_code("evaluate", WaitKind.RUNS, 40)}
     second = {**ranks, 0: in_own_code("measure", WaitKind.RUNS, 60)}
-    return _stands_while_busy(chance, make_dump(first), make_dump(second))
-
-
-@near_miss("C3", "time_limit")
-def computing_rank(chance: Random) -> Scene:
-    """Ranks wait for one that computes, by one dump."""
-    return _stands_while_busy(chance, make_dump(_ranks(chance, in_own_code("f", WaitKind.RUNS))))
-
-
-@near_miss("C3", "time_limit")
-def stacks_of_an_earlier_silence(chance: Random) -> Scene:
-    """It printed again after its stacks were taken."""
-    dump = make_dump(_ranks(chance, in_own_code()))
-    scene = _stands_while_busy(chance, dump)
-    scene.dumps = [(scene.silent_s + 100.0, dump)]
-    return scene
+    return stands_while_busy(chance, make_dump(first), make_dump(second))

@@ -1,0 +1,102 @@
+"""Verdicts on runs that hang, by composed stacks in their records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from gpualert_common.stacks.dump import Wait, WaitKind
+from tests.scenarios.hangs import ranks_of, stands_while_busy
+from tests.scenarios.scene import Scene
+from tests.stacks.composed import collective, in_own_code, make_dump
+
+_STOPPED = (collective()[0], Wait(WaitKind.STOPPED, "is stopped by a signal"))
+_WATCHDOG = (
+    "[rank0]:[E1120 09:33:58.904 ProcessGroupNCCL.cpp:685] [Rank 0] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum=51, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
+    "Timeout(ms)=600000) ran for 600021 milliseconds before timing out.\n"
+)
+
+
+def named(verdict: dict[str, Any]) -> tuple[str, str, str]:
+    """Return cause, family and attribution of a verdict."""
+    return verdict["cause"], verdict["family"], verdict["attribution"]
+
+
+def verdict_of(scene: Scene, home: Path) -> dict[str, Any]:
+    """Return the verdict on a run."""
+    found: dict[str, Any] = scene.verdict(home)
+    return found
+
+
+def test_rank_stopped(tmp_path: Path) -> None:
+    """One dump, at the time limit, shows a rank that is stopped; its fault is outside."""
+    chance = Random(1)
+    scene = stands_while_busy(chance, make_dump(ranks_of(chance, _STOPPED)))
+    verdict = verdict_of(scene, tmp_path)
+    assert named(verdict) == ("idle_hang", "C3", "external")
+    assert verdict["disposition"] == "timeout"
+    assert [one["cause"] for one in verdict["secondary"]] == ["time_limit"]
+
+
+def test_watchdog_gave_up(tmp_path: Path) -> None:
+    """The watchdog of the waiting ranks ended the run; the cause is the rank that slept."""
+    chance = Random(2)
+    dump = make_dump(ranks_of(chance, in_own_code()))
+    end = {"limit": None, "signal": None, "code": 1}
+    verdict = verdict_of(stands_while_busy(chance, dump, dump, log=_WATCHDOG, **end), tmp_path)
+    assert named(verdict) == ("idle_hang", "C3", "job")
+    assert verdict["headline"].startswith("Hung: ")
+    assert "which sleeps at load (data.py:33)" in verdict["headline"]
+    assert [one["cause"] for one in verdict["secondary"]] == ["collective"]
+
+
+def test_different_operations(tmp_path: Path) -> None:
+    """Ranks that wait for each other in different operations are an error of the program."""
+    chance = Random(3)
+    dump = make_dump(ranks_of(chance, collective("broadcast", 50)))
+    verdict = verdict_of(stands_while_busy(chance, dump, dump), tmp_path)
+    assert named(verdict) == ("collective", "C2", "job")
+
+
+def test_rank_gone(tmp_path: Path) -> None:
+    """A rank whose process has ended is named; why it ended is not decided by the stacks."""
+    chance = Random(4)
+    places = ranks_of(chance, gone=1)
+    dump = make_dump(places, world_size=max(2, max(places) + 1, len(places) + 1))
+    verdict = verdict_of(stands_while_busy(chance, dump, dump), tmp_path)
+    assert named(verdict) == ("collective", "C2", "unknown")
+    assert "which has no process any more" in verdict["headline"]
+    assert any("why that rank ended" in one for one in verdict["cannot_decide"])
+
+
+def test_computing_rank(tmp_path: Path) -> None:
+    """One dump of a rank that computes is no hang; the verdict says what is going on."""
+    chance = Random(5)
+    dump = make_dump(ranks_of(chance, in_own_code("f", WaitKind.RUNS)))
+    verdict = verdict_of(stands_while_busy(chance, dump), tmp_path)
+    assert verdict["cause"] == "time_limit"
+    (because,) = [one["because"] for one in verdict["ruled_out"] if one["family"] == "C3"]
+    assert "which computes at f (data.py:33)" in because
+
+
+def test_stacks_of_an_earlier_silence(tmp_path: Path) -> None:
+    """Stacks that were taken before the last output say nothing about the end."""
+    chance = Random(6)
+    dump = make_dump(ranks_of(chance, in_own_code()))
+    scene = stands_while_busy(chance, dump)
+    scene.dumps = [(scene.silent_s + 100.0, dump)]
+    assert verdict_of(scene, tmp_path)["cause"] == "time_limit"
+
+
+def test_stopped_by_a_person(tmp_path: Path) -> None:
+    """A person who stops a run that hangs is the cause of its end; the hang is a warning."""
+    chance = Random(7)
+    dump = make_dump(ranks_of(chance, in_own_code()))
+    sender = {"command": "gpualert stop", "uid": 0}
+    scene = stands_while_busy(chance, dump, dump, limit=None, signal=15, sender=sender)
+    verdict = verdict_of(scene, tmp_path)
+    assert verdict["cause"] == "cancelled"
+    (text,) = [one["text"] for one in verdict["warnings"] if one["kind"] == "stood_still"]
+    assert "which sleeps at load (data.py:33)" in text
