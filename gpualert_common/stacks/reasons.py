@@ -20,13 +20,15 @@ from gpualert_common.stacks.description import (
 )
 from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
 from gpualert_common.stacks.groups import Group, group_processes, rank_of
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 _MOST_LINKS = 5
 _LINKS = frozenset((WaitKind.CHILD, WaitKind.PIPE, WaitKind.SOCKET))
 _BUSY_CORES = 0.1
 """A process that used less of a core between two dumps did not compute all the time; on a machine
 with more processes than cores, one that did gets a part of a core."""
+_IDLE_CORES = 0.05
+"""A process that used more of a core worked between two dumps."""
 _SHARED_LOCKS = ("/multiprocessing/synchronize.py", "/filelock/")
 """Files of locks that another process can release."""
 
@@ -57,24 +59,54 @@ class HangReason(StrEnum):
     UNKNOWN = "unknown"
 
 
+_COMPUTES = frozenset((HangReason.LOOP, HangReason.COMPUTATION))
+
+
 class HangExplanation(Struct, frozen=True):
     """Reason of a hang: ``text`` is a sentence, ``place`` the line of the user's code, if known.
 
-    ``rank`` is the rank that the others wait for, ``process`` the one at the end of the chain.
-    ``is_moving`` says that this process was elsewhere in the dump before, so that it is slow.
+    ``rank`` is the rank that the others wait for, ``chain`` the processes from that rank on, each
+    of which waits for the next one.  ``is_moving`` says that the last of them was elsewhere in the
+    dump before, so that it is slow; ``is_confirmed`` that both dumps show the same, and that the
+    processes used no processor in between, unless they compute at one place.
     """
 
     reason: HangReason
     text: str
     place: str = ""
     rank: int | None = None
-    process: ProcessStack | None = None
+    chain: tuple[ProcessStack, ...] = ()
     is_moving: bool = False
+    is_confirmed: bool = False
 
 
 def explain_hang(dump: Dump, earlier: Dump | None = None) -> HangExplanation | None:
     """Return the reason of a hang by a dump, and the one before it; None if there is no process
     with a known wait."""
+    found = _explain(dump, earlier)
+    before = None if earlier is None else _explain(earlier, None)
+    if found is None or before is None or earlier is None:
+        return found
+    is_same = _signature(found) == _signature(before)
+    has_stood = found.reason is HangReason.LOOP or _is_idle(found, before, dump.at - earlier.at)
+    return replace(found, is_confirmed=is_same and has_stood and not found.is_moving)
+
+
+def _signature(found: HangExplanation) -> tuple[object, ...]:
+    """Return what two explanations of one hang share."""
+    reason = None if found.reason in _COMPUTES else found.reason
+    return found.rank, found.place, reason, tuple(one.pid for one in found.chain)
+
+
+def _is_idle(found: HangExplanation, before: HangExplanation, passed_s: float) -> bool:
+    """Return whether no process of the chain used a processor between the two dumps."""
+    used = [
+        one.cpu_s - earlier.cpu_s for one, earlier in zip(found.chain, before.chain, strict=False)
+    ]
+    return all(used_s < _IDLE_CORES * passed_s for used_s in used)
+
+
+def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
     groups = group_processes(dump)
     culprits = find_culprits(dump, groups)
     if culprits.waiting and not culprits.groups:
@@ -94,7 +126,7 @@ def explain_hang(dump: Dump, earlier: Dump | None = None) -> HangExplanation | N
         head + links + _explain_more(reason),
         describe_place(_group_of(dump, last)),
         rank=int(rank) if rank and culprits.waiting else None,
-        process=last,
+        chain=tuple(chain),
         is_moving=_has_moved(dump, last, earlier),
     )
 

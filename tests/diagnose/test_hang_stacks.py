@@ -8,7 +8,7 @@ from typing import Any
 
 from gpualert_common.stacks.dump import Wait, WaitKind
 from tests.scenarios.hangs import ranks_of, stands_while_busy
-from tests.scenarios.scene import Scene
+from tests.scenarios.scene import Scene, steps
 from tests.stacks.composed import collective, in_own_code, make_dump
 
 _STOPPED = (collective()[0], Wait(WaitKind.STOPPED, "is stopped by a signal"))
@@ -100,3 +100,34 @@ def test_stopped_by_a_person(tmp_path: Path) -> None:
     assert verdict["cause"] == "cancelled"
     (text,) = [one["text"] for one in verdict["warnings"] if one["kind"] == "stood_still"]
     assert "which sleeps at load (data.py:33)" in text
+
+
+def test_wait_that_passes(tmp_path: Path) -> None:
+    """One dump of a busy run shows a rank that is late for a moment, which is no hang."""
+    chance = Random(8)
+    scene = stands_while_busy(chance, make_dump(ranks_of(chance, in_own_code())))
+    assert verdict_of(scene, tmp_path)["cause"] == "time_limit"
+
+
+def test_slow_rank(tmp_path: Path) -> None:
+    """A rank that is late in both dumps, and worked in between, is slow and does not hang."""
+    chance = Random(9)
+    places = ranks_of(chance, in_own_code())
+    dumps = make_dump(places), make_dump(places, cpu_s=9.0)
+    assert verdict_of(stands_while_busy(chance, *dumps), tmp_path)["cause"] == "time_limit"
+
+
+def test_ranks_that_communicate(tmp_path: Path) -> None:
+    """All ranks of a busy run may be in one operation in both dumps."""
+    chance = Random(10)
+    dump = make_dump(ranks_of(chance))
+    assert verdict_of(stands_while_busy(chance, dump, dump), tmp_path)["cause"] == "time_limit"
+
+
+def test_ranks_that_wait_idly(tmp_path: Path) -> None:
+    """If nothing works, all ranks in one operation are a stalled collective."""
+    chance = Random(11)
+    dump = make_dump(ranks_of(chance))
+    scene = stands_while_busy(chance, dump, cores=steps((0.0, 0.001)))
+    scene.cards = ()
+    assert named(verdict_of(scene, tmp_path)) == ("collective", "C2", "unknown")

@@ -5,10 +5,10 @@ GPUs worked.  Then a time limit only stopped it, and is not the cause.  If a per
 or it is in progress, the verdict reports the hang as a warning.
 
 The stacks of its processes, taken in that time, name the reason: the rank that the others wait
-for, and on what it waits itself.  Then it counts as a hang also where processors and GPUs are busy,
-since ranks that wait for each other keep them busy.  A process that computes, or was elsewhere in
-an earlier dump, does not hang.  Where the ranks wait for each other, or for one that is gone, the
-cause is the collective operation.
+for, and on what it waits itself.  If two dumps show the same, and that process used no processor in
+between or computed at one place, it counts as a hang also where processors and GPUs are busy, since
+ranks that wait keep them busy.  A process that was elsewhere in an earlier dump does not hang.
+Where the ranks wait for each other, or for one that is gone, the cause is the collective operation.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ _LIMITS = frozenset(("time_limit", _COLLECTIVE, _CAUSE))
 _AMONG_RANKS = frozenset((HangReason.PEERS, HangReason.MISMATCH, HangReason.MISSING_RANK))
 _NO_HANG = frozenset((HangReason.COMPUTATION, HangReason.UNKNOWN))
 """Reasons that say nothing against the work of processors and GPUs."""
+_LASTING = frozenset((HangReason.STOPPED, HangReason.DEBUGGER))
+"""Reasons that do not pass by themselves."""
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
@@ -60,25 +62,40 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         moves = f"{hang.text}, and it was elsewhere in the dump before"
         yield Finding(FAMILY, Weight.RULED_OUT, f"{silent}, but it was at work: {moves}")
         return
-    if hang is not None and hang.reason not in _NO_HANG:
-        yield _explain(evidence, hang, silent)
-        return
     last_output_at = evidence.observations.last_output_at
     cores = cores_used(evidence, last_output_at)
     gpu_load = gpu_percent(evidence, last_output_at)
-    if cores is None:
+    if hang is not None and _is_certain(hang):
+        yield _explain(evidence, hang, silent, confidence=0.95)
+    elif cores is None:
         return
-    if is_working(cores, gpu_load):
+    elif is_working(cores, gpu_load):
         work = f"its processes used {cores:.2f} cores"
         if gpu_load:
             work = f"its GPUs worked {gpu_load:.0f} %"
         place = "" if hang is None else f"; {hang.text}"
         yield Finding(FAMILY, Weight.RULED_OUT, f"{silent}, but {work} of that time{place}")
-        return
-    yield _hang(evidence, silent, cores, gpu_load)
+    elif hang is not None and hang.reason not in _NO_HANG:
+        idle = Claim(f"its processes used {cores:.2f} cores in that time", "processes")
+        yield _explain(evidence, hang, silent, idle, confidence=0.9)
+    else:
+        yield _hang(evidence, silent, cores, gpu_load)
 
 
-def _explain(evidence: Evidence, hang: HangExplanation, silent: str) -> Finding:
+def _is_certain(hang: HangExplanation) -> bool:
+    """Return whether the stacks show a hang, also of a run that keeps processors and GPUs busy.
+
+    One dump also shows waits that pass, and ranks that communicate a lot are often all in one
+    operation.
+    """
+    if hang.reason in _LASTING:
+        return True
+    return hang.is_confirmed and hang.reason not in (*_NO_HANG, HangReason.PEERS)
+
+
+def _explain(
+    evidence: Evidence, hang: HangExplanation, silent: str, *more: Claim, confidence: float
+) -> Finding:
     """Return the finding of a hang whose reason the stacks show."""
     is_among_ranks = hang.reason in _AMONG_RANKS
     cause = _COLLECTIVE if is_among_ranks else _CAUSE
@@ -97,10 +114,10 @@ def _explain(evidence: Evidence, hang: HangExplanation, silent: str) -> Finding:
         Weight.DECIDES if is_limit else Weight.WARNS,
         f"{silent}: {hang.text}",
         cause=cause if is_limit else "",
-        confidence=0.95,
+        confidence=confidence,
         over=_LIMITS,
         kind="stood_still",
-        claims=(Claim(silent, "log"), Claim(hang.text, "stacks", rank=hang.rank)),
+        claims=(Claim(silent, "log"), Claim(hang.text, "stacks", rank=hang.rank), *more),
         details=details,
     )
 

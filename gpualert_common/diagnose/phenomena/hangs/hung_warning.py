@@ -45,7 +45,7 @@ def detect(evidence: Evidence) -> Detection | None:
             return NOT_DETECTED  # the second dump may still come
         cores, load = cores_used(evidence, last_output_at), gpu_percent(evidence, last_output_at)
         return NOT_DETECTED if is_working(cores, load) else _make(last_output_at, silent)
-    if hang.is_moving or hang.reason is HangReason.COMPUTATION:
+    if not hang.is_confirmed and hang.reason not in (HangReason.STOPPED, HangReason.DEBUGGER):
         return NOT_DETECTED
     return _make(last_output_at, silent, Claim(hang.text, "stacks", rank=hang.rank))
 
