@@ -15,6 +15,7 @@ from gpualert_common.stacks import py_spy
 from gpualert_common.stacks.descriptors import DescriptorReader
 from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, Thread, Wait, WaitKind
 from gpualert_common.stacks.py_spy import PythonStacks, PythonThread
+from gpualert_common.stacks.source_lines import add_code
 from gpualert_common.stacks.waits import read_wait
 from gpualert_common.structs import Struct, replace
 
@@ -57,6 +58,7 @@ def take_dump(leader: int, marker: str, options: DumpOptions) -> Dump:
     with ThreadPoolExecutor(_AT_ONCE, "gpualert-stacks") as pool:
         examined = list(pool.map(examine, chosen))
     processes, stacks = _share_stacks(examined)
+    stacks = add_code(stacks, _find_users(processes))
     return Dump(
         at=at,
         host=host_name(),
@@ -166,6 +168,16 @@ def _share_stacks(
             threads.append(replace(thread, stack=index))
         processes.append(replace(process, threads=tuple(threads)))
     return tuple(processes), tuple(indices)
+
+
+def _find_users(processes: Iterable[ProcessStack]) -> dict[int, int]:
+    """Return a process that has each stack, by the index of the stack."""
+    return {
+        thread.stack: one.pid
+        for one in processes
+        for thread in one.threads
+        if thread.stack is not None
+    }
 
 
 def _read_command(pid: int) -> str:

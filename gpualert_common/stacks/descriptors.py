@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
@@ -17,6 +17,8 @@ from gpualert_common.structs import Struct
 
 _STDIN = 0
 _MOST_NAMED = 3
+_REMOTE = ("nfs", "cifs", "smb", "fuse", "ceph", "lustre", "beegfs", "gpfs", "9p", "afs")
+"""Beginnings of the types of file systems whose server may not answer."""
 _ANONYMOUS = {
     "anon_inode:[eventfd]": (WaitKind.EVENTS, "an event of another thread"),
     "anon_inode:[timerfd]": (WaitKind.SLEEP, "a timer"),
@@ -56,14 +58,14 @@ class DescriptorReader:
             return Descriptor(kind, text)
         if target.startswith("socket:["):
             return self._describe_socket(pid, target)
-        if target.startswith("pipe:[") or _is_type(pid, number, stat.S_ISFIFO):
+        if target.startswith("pipe:["):
             return self._describe_pipe(pid, number, target)
         if target.startswith(("/dev/pts/", "/dev/tty", "/dev/console")):
             return Descriptor(WaitKind.INPUT, f"the terminal {target}")
         if target.startswith("/dev/") and _is_type(pid, number, stat.S_ISCHR):
             return Descriptor(WaitKind.DEVICE, f"the device {target}")
         if target.startswith("/"):
-            return Descriptor(WaitKind.FILE, describe_file(target, pid))
+            return self._describe_path(pid, number, target)
         return Descriptor(WaitKind.EVENTS, target)
 
     def list_watched(self, pid: int, number: int) -> list[int]:
@@ -71,6 +73,15 @@ class DescriptorReader:
         lines = read(f"/proc/{pid}/fdinfo/{number}").splitlines()
         words = [line.split() for line in lines if line.startswith(b"tfd:")]
         return [int(word[1]) for word in words if len(word) > 1 and word[1].isdigit()]
+
+    def _describe_path(self, pid: int, number: int, target: str) -> Descriptor:
+        """Describe a file or a named pipe; a file on a network is not examined, since its server
+        may not answer."""
+        mount = find_mount(target, pid)
+        is_remote = mount.get("type", "").startswith(_REMOTE)
+        if not is_remote and _is_type(pid, number, stat.S_ISFIFO):
+            return self._describe_pipe(pid, number, target)
+        return Descriptor(WaitKind.FILE, describe_file(target, pid))
 
     def _describe_socket(self, pid: int, target: str) -> Descriptor:
         inode = target.removeprefix("socket:[").rstrip("]")
@@ -153,9 +164,8 @@ def _access(pid: int, number: int) -> int:
     return -1
 
 
-def _is_type(pid: int, number: int, is_type: object) -> bool:
+def _is_type(pid: int, number: int, is_type: Callable[[int], bool]) -> bool:
     try:
-        mode = os.stat(f"/proc/{pid}/fd/{number}").st_mode
+        return is_type(os.stat(f"/proc/{pid}/fd/{number}").st_mode)
     except OSError:
         return False
-    return bool(callable(is_type) and is_type(mode))

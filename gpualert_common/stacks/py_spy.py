@@ -19,7 +19,7 @@ from typing import Any
 
 from gpualert_common.processes.procfs import read
 from gpualert_common.stacks.dump import StackFrame
-from gpualert_common.stacks.source_lines import is_own_file, read_source_line
+from gpualert_common.stacks.source_lines import is_own_file
 from gpualert_common.structs import Struct
 
 PROGRAM = "py-spy"
@@ -108,7 +108,7 @@ def read_python_stacks(
         took_ms = round((time.monotonic() - began) * 1000)
         if done.returncode == 0 and len(done.stdout) <= _MOST_OUTPUT_BYTES:
             try:
-                return PythonStacks(parse_threads(pid, done.stdout), took_ms=took_ms)
+                return PythonStacks(parse_threads(done.stdout), took_ms=took_ms)
             except (ValueError, KeyError, TypeError) as error:
                 problem = f"py-spy's output has another form: {error}"
         else:
@@ -116,13 +116,13 @@ def read_python_stacks(
     return PythonStacks(problem=problem, took_ms=round((time.monotonic() - began) * 1000))
 
 
-def parse_threads(pid: int, output: bytes) -> tuple[PythonThread, ...]:
+def parse_threads(output: bytes) -> tuple[PythonThread, ...]:
     """Return the threads in py-spy's JSON.  Raises ValueError, KeyError, TypeError."""
     threads = json.loads(output.decode("utf-8", "replace"))
-    return tuple(_parse_thread(pid, one) for one in threads[:_MOST_THREADS])
+    return tuple(_parse_thread(one) for one in threads[:_MOST_THREADS])
 
 
-def _parse_thread(pid: int, value: Mapping[str, Any]) -> PythonThread:
+def _parse_thread(value: Mapping[str, Any]) -> PythonThread:
     frames = value["frames"]
     if len(frames) > _INNER_FRAMES + _OUTER_FRAMES:
         frames = frames[:_INNER_FRAMES] + frames[-_OUTER_FRAMES:]
@@ -130,18 +130,15 @@ def _parse_thread(pid: int, value: Mapping[str, Any]) -> PythonThread:
         tid=int(value.get("os_thread_id") or 0),
         name=str(value.get("thread_name") or ""),
         holds_gil=bool(value.get("owns_gil")),
-        frames=tuple(
-            _parse_frame(pid, one) for one in frames if not one["name"].startswith(_UNNAMED)
-        ),
+        frames=tuple(_parse_frame(one) for one in frames if not one["name"].startswith(_UNNAMED)),
     )
 
 
-def _parse_frame(pid: int, value: Mapping[str, Any]) -> StackFrame:
+def _parse_frame(value: Mapping[str, Any]) -> StackFrame:
     file, line = str(value.get("filename") or ""), int(value.get("line") or 0)
-    is_own = is_own_file(file)
-    code = read_source_line(pid, file, line) if is_own else ""
     name = str(value["name"])
-    return StackFrame(name if line else _strip_templates(name), file, line, code, is_own)
+    shown = name if line else _strip_templates(name)
+    return StackFrame(shown, file, line, is_own=is_own_file(file))
 
 
 def _strip_templates(name: str) -> str:

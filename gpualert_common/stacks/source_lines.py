@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+from collections.abc import Mapping
 from functools import lru_cache
+
+from gpualert_common.stacks.dump import StackFrame
+from gpualert_common.structs import replace
 
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/|/lib(?:64)?/(?:python|pypy)\d|^<(?:frozen|string|stdin|unknown)"
     r"|\.so(?:\.|$)|\.zip/"
 )
 """Paths of the standard library, of installed packages, and of what is no file."""
+_READING_S = 1.0
 _MOST_CODE_CHARS = 120
 _MOST_FILE_BYTES = 4 << 20
 
@@ -18,6 +24,35 @@ _MOST_FILE_BYTES = 4 << 20
 def is_own_file(path: str) -> bool:
     """Return whether a file is the user's own: not of the standard library, not installed."""
     return path.endswith((".py", ".ipynb", ".pyx")) and not _LIBRARY.search(path)
+
+
+def add_code(
+    stacks: tuple[tuple[StackFrame, ...], ...], users: Mapping[int, int]
+) -> tuple[tuple[StackFrame, ...], ...]:
+    """Return the stacks with the text of the lines of the user's own code.
+
+    ``users`` has a process for each stack.  Files on a disk that does not answer are left out: the
+    run may hang for the same reason.
+    """
+    found: list[tuple[StackFrame, ...]] = []
+
+    def read() -> None:
+        for index, frames in enumerate(stacks):
+            pid = users.get(index)
+            found.append(
+                tuple(
+                    replace(one, code=read_source_line(pid, one.file, one.line))
+                    if one.is_own and pid is not None
+                    else one
+                    for one in frames
+                )
+            )
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(_READING_S)
+    read_so_far = tuple(found)
+    return read_so_far + stacks[len(read_so_far) :]
 
 
 def read_source_line(pid: int, path: str, number: int) -> str:

@@ -86,7 +86,7 @@ def test_native_frames() -> None:
             ],
         }
     ]
-    (thread,) = parse_threads(0, json.dumps(output).encode())
+    (thread,) = parse_threads(json.dumps(output).encode())
     assert [one.function for one in thread.frames] == [
         "c10::impl::wrap::call",
         "torch::autograd::Engine::execute",
@@ -99,7 +99,7 @@ def test_native_frames() -> None:
 def test_other_output(output: bytes) -> None:
     """Output of another form is an error that the reader expects."""
     with pytest.raises((ValueError, KeyError, TypeError)):
-        assert parse_threads(0, output) is None
+        assert parse_threads(output) is None
 
 
 @pytest.mark.parametrize(
