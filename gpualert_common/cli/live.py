@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gpualert_common.cli.records import read_content
 from gpualert_common.diagnose.warning_state import WarningState
+from gpualert_common.errors import RecordError
 from gpualert_common.progress import (
     Point,
     Progress,
@@ -19,6 +20,8 @@ from gpualert_common.progress import (
 from gpualert_common.record import INDEX, Record
 from gpualert_common.report.formatting import duration
 from gpualert_common.report.run_facts import Fact
+from gpualert_common.stacks.reasons import explain_hang
+from gpualert_common.stacks.storage import read_dumps
 
 _HEAD_BYTES = 64 << 10
 """Begin of a log, where a training reports its number of steps."""
@@ -32,7 +35,22 @@ def collect_live_facts(record: Record) -> list[Fact]:
     progress = _progress(record)
     facts = [("Do", advice) for advice in WarningState(record.events()).advice()]
     facts += [("Progress", progress)] if progress else []
+    facts += [("Stacks", text) for text in _describe_stacks(record)]
     return [*facts, ("Last output", _last_output(record))]
+
+
+def _describe_stacks(record: Record) -> Iterator[str]:
+    """Yield where the run stands, by its last dump, if it has printed nothing since."""
+    try:
+        dumps = read_dumps(record)
+    except RecordError:
+        return
+    printed_at = max(_list_log_times(record), default=0.0)
+    taken = [dump for dump in dumps if dump.at > printed_at]
+    found = explain_hang(taken[-1], taken[0] if taken[1:] else None) if taken else None
+    if found is not None:
+        clock = time.strftime("%H:%M:%S", time.localtime(taken[-1].at))
+        yield f"{found.text} (at {clock}; more: gpualert stacks)"
 
 
 def _last_output(record: Record) -> str:

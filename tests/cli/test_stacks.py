@@ -66,3 +66,13 @@ def test_json_is_complete(lab: Lab) -> None:
     (process,) = dump["processes"]
     assert process["paused_ms"] > 0
     assert process["threads"][0]["tid"] == run.leader
+
+
+def test_show_of_a_live_run(lab: Lab) -> None:
+    """The page of a live run has the stacks that were taken since its last output."""
+    run = lab.launch(*SLEEPER)
+    run.wait_for_output(b"ready")
+    assert b"Stacks" not in lab.gpualert("show").stdout
+    assert lab.gpualert("stacks").returncode == 0
+    page = " ".join(lab.gpualert("show").stdout.decode().split())
+    assert f"Stacks process {run.leader} (" in page
