@@ -1,0 +1,232 @@
+"""Analysis of the traces of all ranks: the stall, and the ranks that the others wait for.
+
+A rank waits in the first collective of a group that it entered and did not complete, for the
+members that have not entered it.  Those may wait themselves, in another group: the culprits are at
+the end of the chain.  A rank that made another call than most others at one place is a culprit
+whatever it waits for, since what follows cannot fit.  In a circle of waits, the culprit is the rank
+whose calls differ from those of most.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpualert_common.collectives.calls import Mismatch, describe_calls, find_mismatch
+from gpualert_common.collectives.positions import GroupPositions, find_positions
+from gpualert_common.collectives.programs import find_deviants
+from gpualert_common.collectives.stall import Stall, StallKind
+from gpualert_common.collectives.trace import RankTrace
+from gpualert_common.collectives.wait_graph import find_ends, find_sources
+
+_Place = tuple[str, int]
+"""A collective: the key of its group, and its number."""
+_Node = int | _Place
+_TRANSFER = -1
+"""Number in the place of a transfer between two ranks."""
+
+
+def find_stall(traces: Sequence[RankTrace], world_size: int | None = None) -> Stall | None:
+    """Return the stall that the traces of ranks show; None where no rank waits for another."""
+    return _Analysis(traces, find_positions(traces, world_size)).find_stall()
+
+
+class _Analysis:
+    """Waits of the ranks: each rank waits in places, and each place for ranks."""
+
+    def __init__(
+        self, traces: Sequence[RankTrace], positions: Mapping[str, GroupPositions]
+    ) -> None:
+        self._traces = {trace.rank: trace for trace in traces}
+        self._positions = positions
+        self._mismatches: dict[str, Mismatch] = {}
+        self._edges: dict[_Node, list[_Node]] = {}
+        self._in_flight: set[_Node] = set()
+        pending = {
+            (key, rank): sequence
+            for key, one in positions.items()
+            for rank in one.progress
+            if (sequence := one.find_pending(rank)) is not None
+        }
+        self._find_mismatches(pending)
+        for (key, rank), sequence in pending.items():
+            self._add_wait(key, rank, sequence)
+        for trace in traces:
+            self._add_transfer(trace)
+        odd = {rank for one in self._mismatches.values() for rank in one.odd}
+        for rank in odd:  # an odd rank is an end: what it waits for cannot fit
+            self._edges[rank] = []
+
+    def find_stall(self) -> Stall | None:
+        """Return the stall of the most certain kind."""
+        found: dict[StallKind, list[tuple[_Node, ...]]] = defaultdict(list)
+        for end in find_ends(self._edges):
+            kind = self._find_kind(end)
+            if kind is not None:
+                found[kind].append(end)
+        for kind in StallKind:
+            if kind in found:
+                return self._describe(kind, found[kind])
+        return None
+
+    # -- waits -------------------------------------------------------------------------------
+
+    def _find_mismatches(self, pending: Mapping[tuple[str, int], int]) -> None:
+        """Find the first mismatch of all groups with waiting ranks: others may follow from it."""
+        found = {
+            key: mismatch
+            for key in {key for key, _rank in pending}
+            if (mismatch := find_mismatch(self._positions[key].calls)) is not None
+        }
+        if found:
+            first = min(found, key=lambda key: self._created_ns(key, found[key].sequence))
+            self._mismatches = {first: found[first]}
+
+    def _created_ns(self, key: str, sequence: int) -> int:
+        at = self._positions[key].calls[sequence]
+        return min(call.created_ns for calls in at.values() for call in calls)
+
+    def _add_wait(self, key: str, rank: int, sequence: int) -> None:
+        place = (key, sequence)
+        self._edges.setdefault(rank, []).append(place)
+        if place in self._edges or place in self._in_flight:
+            return
+        one, mismatch = self._positions[key], self._mismatches.get(key)
+        if mismatch is not None and mismatch.sequence <= sequence:
+            self._edges[place] = list(mismatch.odd)
+            return
+        targets = one.list_behind(sequence) or sorted(one.members - one.progress.keys())
+        if targets:
+            self._edges[place] = list(targets)
+        else:
+            self._in_flight.add(place)
+
+    def _add_transfer(self, trace: RankTrace) -> None:
+        """Add the wait in the oldest transfer that did not end, unless the peer takes part."""
+        pending = [call for call in trace.calls if call.peer is not None and not call.is_done]
+        if not pending:
+            return
+        call = min(pending, key=lambda one: one.created_ns)
+        if call.peer is None or call.peer < 0:
+            return
+        peer = self._traces.get(call.peer)
+        place = (f"{call.group}\n{trace.rank} {call.operation} {call.peer}", _TRANSFER)
+        self._edges.setdefault(trace.rank, []).append(place)
+        takes_part = peer is not None and any(
+            one.peer == trace.rank and one.operation != call.operation and not one.is_done
+            for one in peer.calls
+        )
+        if takes_part:
+            self._in_flight.add(place)
+        else:
+            self._edges[place] = [call.peer]
+
+    # -- the result --------------------------------------------------------------------------
+
+    def _find_kind(self, end: tuple[_Node, ...]) -> StallKind | None:
+        ranks = [node for node in end if isinstance(node, int)]
+        if not ranks:
+            return StallKind.TRANSFER if end[0] in self._in_flight else None
+        if any(rank in one.odd for one in self._mismatches.values() for rank in ranks):
+            return StallKind.MISMATCH
+        if len(ranks) > 1:
+            return StallKind.ORDER
+        return StallKind.MISSING if ranks[0] in self._traces else StallKind.ABSENT
+
+    def _describe(self, kind: StallKind, ends: Sequence[tuple[_Node, ...]]) -> Stall | None:
+        nodes = {node for end in ends for node in end}
+        reached = find_sources(self._edges, nodes)
+        culprits = {node for node in nodes if isinstance(node, int)}
+        is_tied = kind is StallKind.ORDER or any(one.is_tied for one in self._mismatches.values())
+        if is_tied and (odd := self._find_deviants(kind, culprits)):
+            culprits, is_tied = odd, False
+        places = {
+            node
+            for node in reached
+            if isinstance(node, tuple)
+            and (node in nodes or not culprits.isdisjoint(self._edges.get(node, ())))
+        }
+        if not places:
+            return None
+        waiting = {node for node in reached if isinstance(node, int) and self._edges.get(node)}
+        waiting -= culprits
+        if is_tied and kind is StallKind.ORDER:
+            culprits, waiting = set(), waiting | culprits
+        waiters = Counter(
+            place
+            for rank in waiting or culprits
+            for place in self._edges.get(rank, ())
+            if place in places
+        )
+        place = max(sorted(places, key=str), key=lambda one: waiters[one])
+        direct = {rank for rank in waiting if not places.isdisjoint(self._edges[rank])}
+        return self._make_stall(kind, place, culprits, waiting, direct, is_tied=is_tied)
+
+    def _find_deviants(self, kind: StallKind, ranks: set[int]) -> set[int]:
+        """Return the ranks that differ from most, where those of one place do not tell."""
+        if kind is StallKind.ORDER and (odd := find_deviants(ranks, self._traces, self._positions)):
+            return odd
+        return find_deviants(self._traces, self._traces, self._positions) & ranks
+
+    def _make_stall(
+        self,
+        kind: StallKind,
+        place: _Place,
+        culprits: set[int],
+        waiting: set[int],
+        direct: set[int],
+        *,
+        is_tied: bool,
+    ) -> Stall:
+        key, sequence = place
+        if sequence == _TRANSFER:
+            group, _, ends = key.partition("\n")
+            one, call, sequence = self._positions[group], _name_transfer(ends), 0
+        else:
+            one, call = self._positions[key], ""
+        mismatch = self._mismatches.get(key) if kind is StallKind.MISMATCH else None
+        if mismatch is not None:
+            sequence = mismatch.sequence
+            call = describe_calls(one.calls[sequence][mismatch.usual])
+        at = one.calls.get(sequence, {})
+        call = call or describe_calls(next((at[rank] for rank in sorted(direct & at.keys())), ()))
+        untraced = one.members - self._traces.keys()
+        if kind is StallKind.ABSENT:
+            culprits = culprits if 2 * len(untraced) < len(one.members) else set()
+        return Stall(
+            kind,
+            tuple(sorted(culprits)) if kind is not StallKind.TRANSFER else (),
+            tuple(sorted(waiting)),
+            one.group.title,
+            sequence,
+            call,
+            self._find_other_call(culprits, mismatch, one),
+            mismatch.difference if mismatch is not None else None,
+            is_tied,
+            tuple(sorted(waiting - direct)),
+            tuple(sorted(untraced)),
+            len(self._traces),
+        )
+
+    def _find_other_call(
+        self, culprits: Iterable[int], mismatch: Mismatch | None, one: GroupPositions
+    ) -> str:
+        """Return the call of the culprits at the place of a mismatch, or else their last one."""
+        first = min(culprits, default=None)
+        if first is None or first not in self._traces:
+            return ""
+        if mismatch is not None:
+            at = one.calls[mismatch.sequence]
+            other = next((rank for rank in mismatch.odd if rank != mismatch.usual), first)
+            return describe_calls(at[other])
+        last = max(self._traces[first].calls, key=lambda call: call.created_ns, default=None)
+        if last is None:
+            return ""
+        name = self._positions[last.group].group.title
+        number = f" number {last.sequence}" if last.peer is None else ""
+        return f"{describe_calls([last])}{number} of group {name}"
+
+
+def _name_transfer(ends: str) -> str:
+    rank, operation, peer = ends.split()
+    return f"{operation} {'to' if operation == 'send' else 'from'} rank {peer} (on rank {rank})"
