@@ -138,6 +138,7 @@ class _Analysis:
         reached = find_sources(self._edges, nodes)
         culprits = {node for node in nodes if isinstance(node, int)}
         is_tied = kind is StallKind.ORDER or any(one.is_tied for one in self._mismatches.values())
+        candidates = culprits
         if is_tied and (odd := self._find_deviants(kind, culprits)):
             culprits, is_tied = odd, False
         places = {
@@ -149,7 +150,7 @@ class _Analysis:
         if not places:
             return None
         waiting = {node for node in reached if isinstance(node, int) and self._edges.get(node)}
-        waiting -= culprits
+        waiting = (waiting | candidates) - culprits
         if is_tied and kind is StallKind.ORDER:
             culprits, waiting = set(), waiting | culprits
         waiters = Counter(
@@ -159,7 +160,11 @@ class _Analysis:
             if place in places
         )
         place = max(sorted(places, key=str), key=lambda one: waiters[one])
-        direct = {rank for rank in waiting if not places.isdisjoint(self._edges[rank])}
+        direct = {
+            rank
+            for rank in waiting
+            if rank in candidates or not places.isdisjoint(self._edges.get(rank, ()))
+        }
         return self._make_stall(kind, place, culprits, waiting, direct, is_tied=is_tied)
 
     def _find_deviants(self, kind: StallKind, ranks: set[int]) -> set[int]:
