@@ -12,7 +12,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpualert_common.collectives.calls import Mismatch, describe_calls, find_mismatch
+from gpualert_common.collectives.calls import (
+    Mismatch,
+    describe_calls,
+    find_mismatch,
+    find_transfer,
+)
 from gpualert_common.collectives.positions import GroupPositions, find_positions
 from gpualert_common.collectives.programs import find_deviants
 from gpualert_common.collectives.stall import Stall, StallKind
@@ -23,7 +28,7 @@ _Place = tuple[str, int]
 """A collective: the key of its group, and its number."""
 _Node = int | _Place
 _TRANSFER = -1
-"""Number in the place of a transfer between two ranks."""
+"""Number in the place of a transfer between two ranks, whose key names these."""
 
 
 def find_stall(traces: Sequence[RankTrace], world_size: int | None = None) -> Stall | None:
@@ -41,7 +46,6 @@ class _Analysis:
         self._positions = positions
         self._mismatches: dict[str, Mismatch] = {}
         self._edges: dict[_Node, list[_Node]] = {}
-        self._in_flight: set[_Node] = set()
         pending = {
             (key, rank): sequence
             for key, one in positions.items()
@@ -49,10 +53,11 @@ class _Analysis:
             if (sequence := one.find_pending(rank)) is not None
         }
         self._find_mismatches(pending)
-        for (key, rank), sequence in pending.items():
-            self._add_wait(key, rank, sequence)
-        for trace in traces:
-            self._add_transfer(trace)
+        self._heads = self._find_heads(pending)
+        for rank, places in self._heads.items():
+            self._edges[rank] = list(places)
+        for place in {place for places in self._heads.values() for place in places}:
+            self._add_place(place)
         odd = {rank for one in self._mismatches.values() for rank in one.odd}
         for rank in odd:  # an odd rank is an end: what it waits for cannot fit
             self._edges[rank] = []
@@ -86,52 +91,73 @@ class _Analysis:
         at = self._positions[key].calls[sequence]
         return min(call.created_ns for calls in at.values() for call in calls)
 
-    def _add_wait(self, key: str, rank: int, sequence: int) -> None:
-        place = (key, sequence)
-        self._edges.setdefault(rank, []).append(place)
-        if place in self._edges or place in self._in_flight:
-            return
-        one, mismatch = self._positions[key], self._mismatches.get(key)
-        if mismatch is not None and mismatch.sequence <= sequence:
-            self._edges[place] = list(mismatch.odd)
-            return
-        targets = one.list_behind(sequence) or sorted(one.members - one.progress.keys())
-        if targets:
-            self._edges[place] = list(targets)
-        else:
-            self._in_flight.add(place)
+    def _find_heads(self, pending: Mapping[tuple[str, int], int]) -> dict[int, list[_Place]]:
+        """Return the places in which each rank waits: the oldest one, where the order is known.
 
-    def _add_transfer(self, trace: RankTrace) -> None:
-        """Add the wait in the oldest transfer that did not end, unless the peer takes part."""
-        pending = [call for call in trace.calls if call.peer is not None and not call.is_done]
-        if not pending:
-            return
-        call = min(pending, key=lambda one: one.created_ns)
-        if call.peer is None or call.peer < 0:
-            return
-        peer = self._traces.get(call.peer)
-        place = (f"{call.group}\n{trace.rank} {call.operation} {call.peer}", _TRANSFER)
-        self._edges.setdefault(trace.rank, []).append(place)
-        takes_part = peer is not None and any(
-            one.peer == trace.rank and one.operation != call.operation and not one.is_done
-            for one in peer.calls
-        )
-        if takes_part:
-            self._in_flight.add(place)
+        What a rank entered later cannot begin before that.
+        """
+        found: dict[int, list[tuple[int, _Place]]] = defaultdict(list)
+        for (key, rank), sequence in pending.items():
+            calls = self._positions[key].calls.get(sequence, {}).get(rank, ())
+            found[rank].append((min((one.created_ns for one in calls), default=0), (key, sequence)))
+        for trace in self._traces.values():
+            transfer = find_transfer(trace)
+            if transfer is not None:
+                place = (f"{transfer.group}\n{trace.rank} {transfer.operation} {transfer.peer}", -1)
+                found[trace.rank].append((transfer.created_ns, place))
+        heads = {}
+        for rank, waits in found.items():
+            is_ordered = all(created_ns for created_ns, _place in waits)
+            heads[rank] = [min(waits)[1]] if is_ordered else [place for _at, place in waits]
+        return heads
+
+    def _add_place(self, place: _Place) -> None:
+        """Add the ranks that a place waits for."""
+        key, sequence = place
+        if sequence == _TRANSFER:
+            targets = self._list_peers(key)
         else:
-            self._edges[place] = [call.peer]
+            one, mismatch = self._positions[key], self._mismatches.get(key)
+            if mismatch is not None and mismatch.sequence <= sequence:
+                targets = list(mismatch.odd)
+            else:
+                targets = one.list_behind(sequence)
+                targets = targets or sorted(one.members - one.progress.keys())
+                targets = targets or self._list_held_up(place)
+        self._edges[place] = list(targets)
+
+    def _list_held_up(self, place: _Place) -> list[int]:
+        """Return the ranks that entered a place and wait in an older one."""
+        members = self._positions[place[0]].progress
+        return [rank for rank in members if place not in self._heads.get(rank, (place,))]
+
+    def _list_peers(self, key: str) -> list[int]:
+        """Return the peer of a transfer, unless it takes part."""
+        rank, operation, peer = key.partition("\n")[2].split()
+        trace = self._traces.get(int(peer))
+        takes_part = trace is not None and any(
+            one.peer == int(rank) and one.operation != operation and not one.is_done
+            for one in trace.calls
+        )
+        return [] if takes_part else [int(peer)]
 
     # -- the result --------------------------------------------------------------------------
 
     def _find_kind(self, end: tuple[_Node, ...]) -> StallKind | None:
         ranks = [node for node in end if isinstance(node, int)]
         if not ranks:
-            return StallKind.TRANSFER if end[0] in self._in_flight else None
+            return StallKind.TRANSFER if self._is_complete(end[0]) else None
         if any(rank in one.odd for one in self._mismatches.values() for rank in ranks):
             return StallKind.MISMATCH
         if len(ranks) > 1:
             return StallKind.ORDER
         return StallKind.MISSING if ranks[0] in self._traces else StallKind.ABSENT
+
+    def _is_complete(self, node: _Node) -> bool:
+        """Return whether a place has no rank that is not known, and may not have entered it."""
+        if isinstance(node, int):
+            return False
+        return node[1] == _TRANSFER or self._positions[node[0]].is_complete
 
     def _describe(self, kind: StallKind, ends: Sequence[tuple[_Node, ...]]) -> Stall | None:
         nodes = {node for end in ends for node in end}
@@ -197,7 +223,8 @@ class _Analysis:
         call = call or describe_calls(next((at[rank] for rank in sorted(direct & at.keys())), ()))
         untraced = one.members - self._traces.keys()
         if kind is StallKind.ABSENT:
-            culprits = culprits if 2 * len(untraced) < len(one.members) else set()
+            is_few = len(untraced) == 1 or 2 * len(untraced) < len(one.members)
+            culprits = culprits if is_few else set()
         return Stall(
             kind,
             tuple(sorted(culprits)) if kind is not StallKind.TRANSFER else (),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpualert_common.collectives.stall import Difference
-from gpualert_common.collectives.trace import RecordedCall, Shapes
+from gpualert_common.collectives.trace import RankTrace, RecordedCall, Shapes
 from gpualert_common.structs import Struct
 
 _INPUTS_DIFFER = frozenset(("scatter", "all_gather", "allgather", "all_gather_v", "allgather_v"))
@@ -17,6 +17,22 @@ _FREE = ("all_to_all", "alltoall", "coalesced")
 """Operations whose ranks may each pass other sizes, by the beginning of their names."""
 _ONE_SIDED = ("broadcast", "_broadcast", "reduce", "_reduce", "scatter", "gather")
 """Operations that some ranks complete although others never enter."""
+
+_NAMES = {
+    "allreduce": "all_reduce",
+    "allgather": "all_gather",
+    "_allgather_base": "all_gather_into_tensor",
+    "_all_gather_base": "all_gather_into_tensor",
+    "_reduce_scatter_base": "reduce_scatter_tensor",
+    "alltoall": "all_to_all",
+    "alltoall_base": "all_to_all_single",
+    "AllReduce": "all_reduce",
+    "AllGather": "all_gather",
+    "ReduceScatter": "reduce_scatter",
+    "Broadcast": "broadcast",
+    "Reduce": "reduce",
+}
+"""Names of functions of PyTorch, for those that its watchdog, its recorder and NCCL write."""
 
 Signature = tuple[tuple[str, int | None, int | None, tuple[str, ...]], ...]
 """What all ranks have in common at one place: operation, numbers of elements and types."""
@@ -49,6 +65,16 @@ def find_mismatch(calls: CallsOfGroup) -> Mismatch | None:
     return None
 
 
+def find_transfer(trace: RankTrace) -> RecordedCall | None:
+    """Return the oldest transfer of a rank that did not end, and whose other end is known."""
+    pending = [
+        call
+        for call in trace.calls
+        if not call.is_done and call.peer is not None and call.peer >= 0
+    ]
+    return min(pending, key=lambda call: call.created_ns, default=None)
+
+
 def is_one_sided(operation: str) -> bool:
     """Return whether some ranks complete an operation that others never enter."""
     return operation.startswith(_ONE_SIDED) and not operation.startswith("reduce_scatter")
@@ -61,7 +87,7 @@ def describe_calls(calls: Sequence[RecordedCall]) -> str:
     call = calls[0]
     shapes = call.input_sizes or call.output_sizes
     dtypes = call.input_dtypes or call.output_dtypes
-    name = call.operation.lstrip("_") or "collective"
+    name = _NAMES.get(call.operation, call.operation.lstrip("_")) or "collective"
     if shapes and "barrier" not in name:
         elements = _count(shapes) or 0
         name += f" of {elements} element{'' if elements == 1 else 's'}"

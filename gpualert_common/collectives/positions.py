@@ -18,13 +18,14 @@ from gpualert_common.collectives.trace import (
 class GroupPositions:
     """Positions in one group.
 
-    ``members`` are its ranks as far as they are known.  ``progress`` holds the ranks whose position
+    ``members`` are its ranks as far as they are known, all of them if ``is_complete``.  ``progress`` holds the ranks whose position
     is known, and ``calls`` their collectives by place and rank.
     """
 
-    def __init__(self, group: ProcessGroup, members: frozenset[int]) -> None:
+    def __init__(self, group: ProcessGroup, members: frozenset[int], *, is_complete: bool) -> None:
         self.group = group
         self.members = members
+        self.is_complete = is_complete
         self.progress: dict[int, GroupProgress] = {}
         self.calls: dict[int, dict[int, list[RecordedCall]]] = defaultdict(dict)
 
@@ -64,9 +65,11 @@ def find_positions(
     found = {}
     for key, group in groups.items():
         members = frozenset(group.ranks) or frozenset(seen[key])
+        is_complete = bool(group.ranks)
         if group.description == DEFAULT_GROUP and not group.ranks and world_size is not None:
             members |= frozenset(range(world_size))
-        found[key] = GroupPositions(group, members)
+            is_complete = True
+        found[key] = GroupPositions(group, members, is_complete=is_complete)
     for trace in traces:
         _add_trace(trace, found)
     return found

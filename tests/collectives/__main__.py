@@ -20,7 +20,9 @@ def main() -> None:
         print(one.format_row(fault))
         total.add(one)
     print(total.format_row("all"))
-    print(f"\n{time.monotonic() - began:.0f} s; wrong: {', '.join(map(str, total.wrong)) or 'none'}")
+    print(
+        f"\n{time.monotonic() - began:.0f} s; wrong: {', '.join(map(str, total.wrong)) or 'none'}"
+    )
 
 
 if __name__ == "__main__":

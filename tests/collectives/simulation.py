@@ -67,8 +67,10 @@ def simulate(number: int, worlds: Sequence[int] = WORLDS) -> SimulatedRun:
     run = SimulatedRun(fault, world, depth, frozenset({victim}))
     halts: dict[int, int] = {}
     stuck: tuple[str, int] | None = None
+    if fault == "chain":  # it halts before a call of its small group; others wait in larger ones
+        small = [at for at, call in enumerate(program) if call.role == "tensor" and at >= len(step)]
+        place = chance.choice(small or [place])
     if fault in ("asleep", "chain", "dead"):
-        # A chain: it halts before a collective of its small group, the others reach a larger one.
         halts[victim] = place
     elif fault == "node_asleep":
         size = min(8, max(1, world // 4))
@@ -97,9 +99,7 @@ def _make_groups(world: int, tensor: int) -> dict[str, dict[str, tuple[int, ...]
     groups = {"world": {"0": tuple(range(world))}}
     names = iter(range(1, 2 * world + 2))
     groups["tensor"] = {str(next(names)): tuple(range(at, at + tensor)) for at in blocks}
-    groups["data"] = {
-        str(next(names)): tuple(range(at, world, tensor)) for at in range(tensor)
-    }
+    groups["data"] = {str(next(names)): tuple(range(at, world, tensor)) for at in range(tensor)}
     return groups
 
 
@@ -123,9 +123,7 @@ def _make_step(chance: Random, tensor: int, world: int) -> list[SimulatedCall]:
     return step
 
 
-def _break_program(
-    program: list[SimulatedCall], place: int, fault: str, chance: Random
-) -> None:
+def _break_program(program: list[SimulatedCall], place: int, fault: str, chance: Random) -> None:
     call = program[place]
     if fault == "skipped":
         del program[place]

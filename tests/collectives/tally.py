@@ -59,9 +59,7 @@ class Tally:
         )
 
 
-def tally_variants(
-    numbers: Iterable[int], worlds: Sequence[int] = WORLDS
-) -> dict[str, Tally]:
+def tally_variants(numbers: Iterable[int], worlds: Sequence[int] = WORLDS) -> dict[str, Tally]:
     """Return the tally of each fault."""
     found: dict[str, Tally] = defaultdict(Tally)
     for number in numbers:

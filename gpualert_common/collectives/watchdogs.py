@@ -1,0 +1,46 @@
+"""The stall that the reports of watchdogs in a log show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpualert_common.classify.watchdog_reports import WatchdogReport
+from gpualert_common.collectives.analysis import find_stall
+from gpualert_common.collectives.stall import Stall
+from gpualert_common.collectives.trace import (
+    DEFAULT_GROUP,
+    GroupProgress,
+    ProcessGroup,
+    RankTrace,
+    RecordedCall,
+)
+
+_FIRST_GROUP = "0"
+
+
+def find_reported_stall(
+    reports: Iterable[WatchdogReport], world_size: int | None = None
+) -> Stall | None:
+    """Return the stall that reports show; None where no rank waits for another.
+
+    A number that is less than that of the last completed one counts transfers, and says nothing.
+    """
+    by_rank: dict[int, list[WatchdogReport]] = {}
+    for one in reports:
+        if one.enqueued >= one.completed:
+            by_rank.setdefault(one.rank, []).append(one)
+    if not by_rank:
+        return None
+    return find_stall([_make_trace(rank, found) for rank, found in by_rank.items()], world_size)
+
+
+def _make_trace(rank: int, reports: Iterable[WatchdogReport]) -> RankTrace:
+    groups, progress, calls = [], [], []
+    for one in reports:
+        description = one.group_name or (DEFAULT_GROUP if one.group == _FIRST_GROUP else "")
+        groups.append(ProcessGroup(one.group, one.group, description))
+        completed = max(one.completed, 0)  # -1 is none
+        progress.append(GroupProgress(one.group, max(one.enqueued, 0), completed))
+        if one.operation and one.sequence is not None:
+            calls.append(RecordedCall(one.group, one.sequence, one.operation))
+    return RankTrace(rank, tuple(groups), tuple(progress), tuple(calls))
