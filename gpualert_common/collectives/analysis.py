@@ -123,7 +123,7 @@ class _Analysis:
             else:
                 targets = one.list_behind(sequence)
                 targets = targets or sorted(one.members - one.progress.keys())
-                targets = targets or self._list_held_up(place)
+                targets = targets or self._list_held_up(place) or sorted(one.strangers or ())
         self._edges[place] = list(targets)
 
     def _list_held_up(self, place: _Place) -> list[int]:
@@ -157,7 +157,7 @@ class _Analysis:
         """Return whether a place has no rank that is not known, and may not have entered it."""
         if isinstance(node, int):
             return False
-        return node[1] == _TRANSFER or self._positions[node[0]].is_complete
+        return node[1] == _TRANSFER or self._positions[node[0]].is_known(node[1])
 
     def _describe(self, kind: StallKind, ends: Sequence[tuple[_Node, ...]]) -> Stall | None:
         nodes = {node for end in ends for node in end}
@@ -221,7 +221,7 @@ class _Analysis:
             call = describe_calls(one.calls[sequence][mismatch.usual])
         at = one.calls.get(sequence, {})
         call = call or describe_calls(next((at[rank] for rank in sorted(direct & at.keys())), ()))
-        untraced = one.members - self._traces.keys()
+        untraced = (one.members | (one.strangers or set())) - self._traces.keys()
         if kind is StallKind.ABSENT:
             is_few = len(untraced) == 1 or 2 * len(untraced) < len(one.members)
             culprits = culprits if is_few else set()

@@ -18,14 +18,17 @@ from gpualert_common.collectives.trace import (
 class GroupPositions:
     """Positions in one group.
 
-    ``members`` are its ranks as far as they are known, all of them if ``is_complete``.  ``progress`` holds the ranks whose position
-    is known, and ``calls`` their collectives by place and rank.
+    ``members`` are its ranks as far as they are known, and ``strangers`` the ranks without a trace
+    that may be members; None where the number of ranks is not known.  ``progress`` holds the ranks
+    whose position is known, and ``calls`` their collectives by place and rank.
     """
 
-    def __init__(self, group: ProcessGroup, members: frozenset[int], *, is_complete: bool) -> None:
+    def __init__(
+        self, group: ProcessGroup, members: frozenset[int], strangers: frozenset[int] | None
+    ) -> None:
         self.group = group
         self.members = members
-        self.is_complete = is_complete
+        self.strangers = strangers
         self.progress: dict[int, GroupProgress] = {}
         self.calls: dict[int, dict[int, list[RecordedCall]]] = defaultdict(dict)
 
@@ -47,6 +50,14 @@ class GroupPositions:
         calls = self.calls.get(first, {}).get(rank, ())
         return None if any(is_one_sided(call.operation) for call in calls) else first
 
+    def is_known(self, sequence: int) -> bool:
+        """Return whether all ranks are known that should enter a collective.
+
+        A member that never entered one is not known where the recorder does not list members.
+        """
+        is_listed = bool(self.group.ranks) or self.group.description == DEFAULT_GROUP
+        return self.strangers == frozenset() and (is_listed or sequence > 1)
+
     def list_behind(self, sequence: int) -> list[int]:
         """Return the ranks that have not entered a collective, of those whose position is known."""
         return [rank for rank, one in self.progress.items() if one.entered < sequence]
@@ -62,14 +73,17 @@ def find_positions(
         for group in trace.groups:
             groups.setdefault(group.key, group)
             seen[group.key].add(trace.rank)
+    world = None if world_size is None else frozenset(range(world_size))
+    traced = frozenset(trace.rank for trace in traces)
     found = {}
     for key, group in groups.items():
         members = frozenset(group.ranks) or frozenset(seen[key])
-        is_complete = bool(group.ranks)
-        if group.description == DEFAULT_GROUP and not group.ranks and world_size is not None:
-            members |= frozenset(range(world_size))
-            is_complete = True
-        found[key] = GroupPositions(group, members, is_complete=is_complete)
+        strangers = None if world is None else world - traced
+        if group.ranks:
+            strangers = frozenset()
+        elif group.description == DEFAULT_GROUP and world is not None:
+            members, strangers = members | world, frozenset()
+        found[key] = GroupPositions(group, members, strangers)
     for trace in traces:
         _add_trace(trace, found)
     return found
