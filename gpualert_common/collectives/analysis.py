@@ -187,9 +187,7 @@ class _Analysis:
         )
         place = max(sorted(places, key=str), key=lambda one: waiters[one])
         direct = {
-            rank
-            for rank in waiting
-            if rank in candidates or not places.isdisjoint(self._edges.get(rank, ()))
+            rank for rank in waiting if rank in candidates or place in self._edges.get(rank, ())
         }
         return self._make_stall(kind, place, culprits, waiting, direct, is_tied=is_tied)
 

@@ -40,8 +40,8 @@ class Stall(Struct, frozen=True):
     ``call`` is the one that the direct waiters are in, number ``sequence`` of ``group``;
     ``other_call`` is that of the culprits at the same place, or their last one.  ``is_tied`` says
     that the culprits of a mismatch or an order are all ranks that disagree: none is the odd one.
-    ``indirect`` are the ranks that wait for other waiting ranks only.  ``untraced`` are members of
-    the group without a trace.  ``traced`` counts the ranks with one.
+    ``indirect`` are the waiting ranks that are in other calls.  ``untraced`` are members of the
+    group without a trace.  ``traced`` counts the ranks with one.
     """
 
     kind: StallKind

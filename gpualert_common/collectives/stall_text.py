@@ -15,7 +15,8 @@ def describe_stall(stall: Stall) -> str:
     """Return which ranks wait for which others, and in which call, in one sentence."""
     text = _describe_kind(stall)
     if stall.indirect and stall.kind in (StallKind.MISSING, StallKind.ABSENT):
-        text += f"; {name_ranks(stall.indirect)} {_verb(stall.indirect)} for these"
+        others = f"{name_ranks(stall.indirect)} {_verb(stall.indirect)}"
+        text += f"; {others} in other groups, for the same reason"
     return text
 
 
