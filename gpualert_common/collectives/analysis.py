@@ -76,16 +76,28 @@ class _Analysis:
 
     # -- waits -------------------------------------------------------------------------------
 
-    def _find_mismatches(self, pending: Mapping[tuple[str, int], int]) -> None:
-        """Find the first mismatch of all groups with waiting ranks: others may follow from it."""
+    def _find_mismatches(self, pending: dict[tuple[str, int], int]) -> None:
+        """Find the first mismatch of all groups with waiting ranks: others may follow from it.
+
+        Where a collective that failed counts as completed, ranks wait in the mismatch itself.
+        """
+        inexact = {
+            key
+            for key, one in self._positions.items()
+            if not all(progress.is_exact for progress in one.progress.values())
+        }
         found = {
             key: mismatch
-            for key in {key for key, _rank in pending}
+            for key in inexact | {key for key, _rank in pending}
             if (mismatch := find_mismatch(self._positions[key].calls)) is not None
         }
-        if found:
-            first = min(found, key=lambda key: self._created_ns(key, found[key].sequence))
-            self._mismatches = {first: found[first]}
+        if not found:
+            return
+        first = min(found, key=lambda key: self._created_ns(key, found[key].sequence))
+        self._mismatches = {first: found[first]}
+        if first in inexact:
+            for rank in self._positions[first].calls[found[first].sequence]:
+                pending.setdefault((first, rank), found[first].sequence)
 
     def _created_ns(self, key: str, sequence: int) -> int:
         at = self._positions[key].calls[sequence]

@@ -72,7 +72,10 @@ def _differs(one: Communicator) -> bool:
 def _place_ranks(
     one: Communicator, numbers: Mapping[_Process, int]
 ) -> dict[int, tuple[ProcessGroup, GroupProgress, RecordedCall | None]]:
-    """Return the position of each rank: the calls that all have made, and its surplus."""
+    """Return the position of each rank: the calls that all have made, and its surplus.
+
+    A rank that stands still with a surplus waits in the first call of it.
+    """
     title = f"NCCL communicator {one.name} of {one.size} ranks"
     ranks = tuple(sorted(numbers[_identify(one, rank)] for rank in range(one.size)))
     group = ProcessGroup(f"{one.name} {one.size}", title, "", ranks)
@@ -86,7 +89,7 @@ def _place_ranks(
         surplus = {name: counts.get(name, 0) - least[name] for name in operations}
         ahead = [name for name, count in surplus.items() if count]
         entered = common + sum(surplus.values())
-        progress = GroupProgress(group.key, entered, entered, is_exact=False)
+        progress = GroupProgress(group.key, entered, common)
         call = RecordedCall(group.key, common + 1, ahead[0]) if len(ahead) == 1 else None
         found[numbers[_identify(one, rank)]] = (group, progress, call)
     return found

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import sys
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import _dump_fr_trace
 
+RECORDER = import_module("torch._C._distributed_c10d")
 RANKS = 4
 ODD = 2
 TIMEOUT_S = 1
@@ -33,7 +34,7 @@ class Signals(NamedTuple):
 
 def write_dump(folder: Path, rank: int) -> None:
     """Write the dump of this process."""
-    (folder / f"rank_{rank}").write_bytes(_dump_fr_trace(includeStackTraces=False))
+    (folder / f"rank_{rank}").write_bytes(RECORDER._dump_fr_trace(includeStackTraces=False))
 
 
 def run_rank(rank: int, fault: str, folder: Path, signals: Signals) -> None:

@@ -10,11 +10,12 @@ import os
 import signal
 import time
 from datetime import timedelta
+from importlib import import_module
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import _dump_fr_trace
 
+RECORDER = import_module("torch._C._distributed_c10d")
 RANK = int(os.environ["RANK"])
 SLEEPER = 1
 
@@ -22,7 +23,7 @@ SLEEPER = 1
 def write_dump(*_signal: object) -> None:
     """Write the dump, and exit."""
     with open(f"{os.environ['TORCH_FR_DUMP_TEMP_FILE']}{RANK}", "wb") as file:
-        file.write(_dump_fr_trace(includeStackTraces=False))
+        file.write(RECORDER._dump_fr_trace(includeStackTraces=False))
     if _signal:
         os._exit(1)
 

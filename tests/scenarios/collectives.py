@@ -41,7 +41,7 @@ def _hangs(chance: Random, stall: Stall, source: str = "flight_recorder", **more
     events = [(source, seen, _event(stall))]
     cores = steps((0.0, 2.0), (at, 0.01))
     values = {"cards": [Card()], "silent_s": silent_s, "cores": cores, "events": events}
-    return Scene(**{**TIMEOUT, **values, **more})  # type: ignore[arg-type]
+    return Scene(**{**TIMEOUT, **values, **more})
 
 
 @scenario("C2", "collective")
