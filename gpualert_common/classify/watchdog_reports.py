@@ -18,14 +18,18 @@ _DEFAULT_GROUP = "0"
 
 
 class WatchdogReport(Struct, frozen=True):
-    """The newest numbers of one rank in one group; ``operation`` is the one that timed out."""
+    """The newest numbers of one rank in one group.
+
+    ``sequence`` is the number of the collective that it waits in, and ``operation`` its name, ""
+    where no line has it.
+    """
 
     rank: int
     group: str
     group_name: str
     enqueued: int
     completed: int
-    sequence: int | None = None
+    sequence: int
     operation: str = ""
 
 
@@ -57,7 +61,7 @@ class WatchdogReports:
                 one.enqueued,
                 one.completed,
                 one.sequence,
-                self._operations.get((one.rank, one.sequence or 0), ""),
+                self._operations.get((one.rank, one.sequence), ""),
             )
             for one in self._found.values()
         )
@@ -74,5 +78,5 @@ class WatchdogReports:
             details.get("group_name", ""),
             int(details["last_enqueued"]),
             int(details["last_completed"]),
-            int(details["sequence"]) if "sequence" in details else None,
+            int(details.get("sequence", int(details["last_completed"]) + 1)),
         )

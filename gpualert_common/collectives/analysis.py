@@ -10,7 +10,7 @@ whose calls differ from those of most.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gpualert_common.collectives.calls import (
     Mismatch,
@@ -31,17 +31,29 @@ _TRANSFER = -1
 """Number in the place of a transfer between two ranks, whose key names these."""
 
 
-def find_stall(traces: Sequence[RankTrace], world_size: int | None = None) -> Stall | None:
-    """Return the stall that the traces of ranks show; None where no rank waits for another."""
-    return _Analysis(traces, find_positions(traces, world_size)).find_stall()
+def find_stall(
+    traces: Sequence[RankTrace],
+    world_size: int | None = None,
+    expected: Collection[int] | None = None,
+) -> Stall | None:
+    """Return the stall that the traces of ranks show; None where no rank waits for another.
+
+    ``expected`` are the ranks whose traces would be here if they had left any, such as those of
+    this machine; None for all.  Only such a rank is named for having left none.
+    """
+    return _Analysis(traces, find_positions(traces, world_size), expected).find_stall()
 
 
 class _Analysis:
     """Waits of the ranks: each rank waits in places, and each place for ranks."""
 
     def __init__(
-        self, traces: Sequence[RankTrace], positions: Mapping[str, GroupPositions]
+        self,
+        traces: Sequence[RankTrace],
+        positions: Mapping[str, GroupPositions],
+        expected: Collection[int] | None,
     ) -> None:
+        self._expected = expected
         self._traces = {trace.rank: trace for trace in traces}
         self._positions = positions
         self._mismatches: dict[str, Mismatch] = {}
@@ -234,7 +246,8 @@ class _Analysis:
         untraced = (one.members | (one.strangers or set())) - self._traces.keys()
         if kind is StallKind.ABSENT:
             is_few = len(untraced) == 1 or 2 * len(untraced) < len(one.members)
-            culprits = culprits if is_few else set()
+            culprits &= culprits if self._expected is None else set(self._expected)
+            culprits = culprits if is_few or self._expected is not None else set()
         return Stall(
             kind,
             tuple(sorted(culprits)) if kind is not StallKind.TRANSFER else (),

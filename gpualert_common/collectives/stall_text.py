@@ -22,9 +22,9 @@ def describe_stall(stall: Stall) -> str:
 
 def name_place(stall: Stall) -> str:
     """Return the call in which ranks wait, as in "all_reduce number 5 of group default_pg"."""
-    call = stall.call or "a collective"
-    number = f", number {stall.sequence}" if stall.sequence else ""
-    return f"{call}{number} of group {stall.group}" if stall.group else f"{call}{number}"
+    number = f"number {stall.sequence}" if stall.sequence else ""
+    call = f"{stall.call}, {number}".rstrip(", ") if stall.call else f"collective {number}".rstrip()
+    return f"{call} of group {stall.group}" if stall.group else call
 
 
 def _describe_kind(stall: Stall) -> str:
@@ -49,10 +49,10 @@ def _describe_kind(stall: Stall) -> str:
         return f"{waiting} in {place}, which {culprits} never entered{last}"
     missing = name_ranks(stall.untraced)
     if culprits:
-        return f"{waiting} in {place}; all others have entered it, and {missing} left no trace"
+        return f"{waiting} in {place}; all others entered it, and of {missing} no calls are known"
     return (
-        f"{waiting} in {place}, which every rank with a trace has entered;"
-        f" there is none of {missing}"
+        f"{waiting} in {place}, which every rank whose calls are known has entered;"
+        f" those of {missing} are not known here"
     )
 
 

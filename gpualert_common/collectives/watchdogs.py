@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from gpualert_common.classify.watchdog_reports import WatchdogReport
 from gpualert_common.collectives.analysis import find_stall
@@ -19,9 +19,13 @@ _FIRST_GROUP = "0"
 
 
 def find_reported_stall(
-    reports: Iterable[WatchdogReport], world_size: int | None = None
+    reports: Iterable[WatchdogReport],
+    world_size: int | None = None,
+    expected: Collection[int] | None = None,
 ) -> Stall | None:
     """Return the stall that reports show; None where no rank waits for another.
+
+    ``expected`` are the ranks whose reports would be in the log, as :func:`.find_stall` has them.
 
     A number that is less than that of the last completed one counts transfers, and says nothing.
     """
@@ -31,7 +35,8 @@ def find_reported_stall(
             by_rank.setdefault(one.rank, []).append(one)
     if not by_rank:
         return None
-    return find_stall([_make_trace(rank, found) for rank, found in by_rank.items()], world_size)
+    traces = [_make_trace(rank, found) for rank, found in by_rank.items()]
+    return find_stall(traces, world_size, expected)
 
 
 def _make_trace(rank: int, reports: Iterable[WatchdogReport]) -> RankTrace:
@@ -41,6 +46,6 @@ def _make_trace(rank: int, reports: Iterable[WatchdogReport]) -> RankTrace:
         groups.append(ProcessGroup(one.group, one.group, description))
         completed = max(one.completed, 0)  # -1 is none
         progress.append(GroupProgress(one.group, max(one.enqueued, 0), completed))
-        if one.operation and one.sequence is not None:
+        if one.operation and one.sequence <= one.enqueued:
             calls.append(RecordedCall(one.group, one.sequence, one.operation))
     return RankTrace(rank, tuple(groups), tuple(progress), tuple(calls))

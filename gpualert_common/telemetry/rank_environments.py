@@ -33,6 +33,15 @@ class RankEnvironment(Struct, frozen=True):
         """Number of ranks of the job; None where no variable has it."""
         return _find_number(self.variables, _SIZE_VARIABLES)
 
+    @property
+    def local_ranks(self) -> frozenset[int]:
+        """The ranks of this machine, as the launcher announced them; at least this one."""
+        local = _find_number(self.variables, ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"))
+        size = _find_number(self.variables, ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"))
+        if local is None or size is None or size > _MOST_RANKS:
+            return frozenset((self.rank,))
+        return frozenset(range(self.rank - local, self.rank - local + size))
+
 
 class RankEnvironments:
     """Finds the ranks of a run.  A rank that has ended stays known."""

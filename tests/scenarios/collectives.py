@@ -74,7 +74,7 @@ def mismatch_in_the_dumps(chance: Random) -> Scene:
 @scenario("C2", "collective")
 def behind_by_the_watchdogs(chance: Random) -> Scene:
     """The numbers of the watchdogs show the rank that is behind."""
-    behind = chance.randrange(8)
+    behind = chance.randrange(1, 8)
     lines = [
         f"[rank{rank}]:[E1120 10:00:01.{rank}00 ProcessGroupNCCL.cpp:1987]"
         f" [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Received a dump signal due to a collective"

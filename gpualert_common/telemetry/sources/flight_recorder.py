@@ -58,8 +58,8 @@ _State = tuple[int, int]
 
 class FlightRecorder(Source):
     """Events: ``collective_stall``, of "job": the ranks that the others wait for, with their call,
-    as soon as the dumps show it.  ``dump_unreadable`` for a file that is no plain dump, and
-    ``dump_requested``."""
+    as soon as the dumps show it, and ``collective_stall_over`` if newer ones show none.
+    ``dump_unreadable`` for a file that is no plain dump, and ``dump_requested``."""
 
     decides = (
         "stalled collectives, by the calls of each rank: who did not enter, and who called another "
@@ -76,6 +76,7 @@ class FlightRecorder(Source):
         self._problems: set[str] = set()
         self._requests = 0
         self._is_requested = False
+        self._is_stalled = False
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
         """Yield what new dumps show, and request dumps of a silent run."""
@@ -122,11 +123,17 @@ class FlightRecorder(Source):
                     self._problems.add(str(error))
                     yield SourceEvent("dump_unreadable", f"rank:{rank}", str(error))
         sizes = [size for one in ranks.values() if (size := one.world_size) is not None]
-        stall = find_stall(traces, max(sizes, default=None)) if traces else None
+        local = {rank for one in ranks.values() for rank in one.local_ranks}
+        stall = find_stall(traces, max(sizes, default=None), local) if traces else None
+        at = max(state[0] for _path, state in self._states.values()) / 1e9
         if stall is not None:
-            at = max(state[0] for _path, state in self._states.values()) / 1e9
+            self._is_stalled = True
             fields = to_builtins(stall)
             yield SourceEvent("collective_stall", "job", describe_stall(stall), fields, at)
+        elif self._is_stalled:
+            self._is_stalled = False
+            text = "newer dumps show no rank that waits for another one"
+            yield SourceEvent("collective_stall_over", "job", text, {}, at)
 
     def _request(
         self, run: ObservedRun, ranks: Mapping[int, RankEnvironment]

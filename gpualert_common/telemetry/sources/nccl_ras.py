@@ -42,7 +42,8 @@ _MOST_READINGS = 20
 
 
 class NcclRas(Source):
-    """Events: ``collective_stall``, of "job": the ranks that the others wait for, by two readings.
+    """Events: ``collective_stall``, of "job": the ranks that the others wait for, by two readings,
+    and ``collective_stall_over`` if later ones show none.
     ``ras_process_dead`` for a process of the job that RAS cannot reach any more, and
     ``ras_unreadable`` if the answer is not understood."""
 
@@ -60,6 +61,7 @@ class NcclRas(Source):
         self._first: tuple[float, Sequence[Communicator]] | None = None
         self._readings = 0
         self._reported: set[str] = set()
+        self._is_stalled = False
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
         """Yield what two readings of a silent run show."""
@@ -91,7 +93,13 @@ class NcclRas(Source):
     ) -> Iterator[SourceEvent]:
         stall = find_stall(make_traces(first, second))
         if stall is None:
+            if self._is_stalled:
+                self._is_stalled = False
+                self._reported.clear()
+                text = "the counts of the ranks grow again, or are equal"
+                yield SourceEvent("collective_stall_over", "job", text)
             return
+        self._is_stalled = True
         text = describe_stall(stall)
         named = {
             number: process

@@ -25,9 +25,10 @@ from gpualert_common.telemetry.series import TelemetryEvent
 
 FAMILY = "C2"
 _CAUSE = "collective"
-_EVENT = "collective_stall"
+_EVENT, _END_EVENT = "collective_stall", "collective_stall_over"
 _SOURCES = ("flight_recorder", "log", "nccl_ras")
 """Sources of a stall, the most exact first."""
+_MOST_LOCAL_RANKS = 256
 _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
 """Causes of a run that a person or a limit stopped because it no longer made progress."""
 
@@ -37,12 +38,11 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     cause = evidence.resolution.cause
     if cause != _CAUSE and not (evidence.is_running or cause in _STOPPED):
         return
-    stalls = dict(_list_stalls(evidence))
+    stalls = {source: (stall, text) for source, stall, text in _list_stalls(evidence)}
     source = next((name for name in _SOURCES if name in stalls), None)
     if source is None:
         return
-    stall = stalls[source]
-    text = describe_stall(stall)
+    stall, text = stalls[source]
     claim = Claim(text, source, rank=stall.culprits[0] if len(stall.culprits) == 1 else None)
     is_limit = cause == "time_limit"
     yield Finding(
@@ -58,17 +58,19 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _list_stalls(evidence: Evidence) -> Iterator[tuple[str, Stall]]:
-    """Yield the newest stall of each source."""
-    for event in evidence.events(_EVENT):
-        stall = _read_stall(event)
+def _list_stalls(evidence: Evidence) -> Iterator[tuple[str, Stall, str]]:
+    """Yield the newest stall of each source that lasted to the end, and its text."""
+    newest = {event.source: event for event in evidence.events(_EVENT, _END_EVENT)}
+    for event in newest.values():
+        stall = _read_stall(event) if event.what == _EVENT else None
         if stall is not None and _is_lasting(event, evidence):
-            yield event.source, stall
+            yield event.source, stall, event.text
     reports = [one for reading in evidence.readings for one in reading.watchdog_reports]
-    is_complete = not any(reading.is_sampled for reading in evidence.readings)
-    found = find_reported_stall(reports, _find_world_size(evidence) if is_complete else None)
+    is_sampled = any(reading.is_sampled for reading in evidence.readings)
+    world_size = None if is_sampled else _find_world_size(evidence)
+    found = find_reported_stall(reports, world_size, _find_local_ranks(evidence))
     if found is not None:
-        yield "log", found
+        yield "log", found, describe_stall(found)
 
 
 def _read_stall(event: TelemetryEvent) -> Stall | None:
@@ -95,11 +97,23 @@ def _find_world_size(evidence: Evidence) -> int | None:
     return max(sizes, default=int(given) if given.isdecimal() else None)
 
 
+def _find_local_ranks(evidence: Evidence) -> frozenset[int]:
+    """Return the ranks of this machine, whose reports are in the logs."""
+    found: set[int] = set()
+    for event in evidence.events("rank_process"):
+        values = [event.fields.get(name) for name in ("rank", "local_rank", "local_world_size")]
+        rank, local, size = (value if isinstance(value, int) else None for value in values)
+        if rank is not None and local is not None and size is not None:
+            found |= set(range(rank - local, rank - local + min(size, _MOST_LOCAL_RANKS)))
+    return frozenset(found)
+
+
 def _make_details(stall: Stall) -> dict[str, Scalar]:
     """Return the details by which the rule chooses its texts."""
     details: dict[str, Scalar] = {"stall": stall.kind.value, "call": name_place(stall)}
     if stall.kind is StallKind.MISMATCH:
         details["call"] = stall.call
+        details["stall"] = "mismatch_tied" if stall.is_tied else "mismatch"
     if stall.culprits:
         details["culprits"] = name_ranks(stall.culprits)
         details["culprits_first"] = name_ranks(stall.culprits).capitalize()
