@@ -36,13 +36,17 @@ class SimulatedCall:
 
 @dataclass
 class SimulatedRun:
-    """A training at a halt: ``culprits`` is the truth, None where no rank is one."""
+    """A training at a halt: ``culprits`` is the truth, empty where no rank is one.
+
+    ``has_halted`` is False if all ranks came to their ends.
+    """
 
     fault: str
     world: int
     depth: int
     culprits: frozenset[int]
     dumps: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    has_halted: bool = True
 
     @property
     def traces(self) -> list[RankTrace]:
@@ -84,6 +88,7 @@ def simulate(number: int, worlds: Sequence[int] = WORLDS) -> SimulatedRun:
     else:
         _break_program(programs[victim], place, fault, chance)
     entered, done = _execute(programs, groups, depth, halts, stuck)
+    run.has_halted = any(done[rank] < len(programs[rank]) for rank in programs)
     kept = chance.choice((60, 200, 2000))
     for rank in range(world):
         if fault == "dead" and rank == victim:

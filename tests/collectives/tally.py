@@ -64,5 +64,7 @@ def tally_variants(numbers: Iterable[int], worlds: Sequence[int] = WORLDS) -> di
     found: dict[str, Tally] = defaultdict(Tally)
     for number in numbers:
         run = simulate(number, worlds)
+        if not run.has_halted:  # some faults change nothing
+            continue
         found[run.fault].count(number, run, find_stall(run.traces, run.world))
     return dict(found)
