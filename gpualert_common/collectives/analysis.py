@@ -21,7 +21,7 @@ from gpualert_common.collectives.calls import (
 from gpualert_common.collectives.positions import GroupPositions, find_positions
 from gpualert_common.collectives.programs import find_deviants
 from gpualert_common.collectives.stall import Stall, StallKind
-from gpualert_common.collectives.trace import RankTrace
+from gpualert_common.collectives.trace import UNKNOWN_PEER, RankTrace
 from gpualert_common.collectives.wait_graph import find_ends, find_sources
 
 _Place = tuple[str, int]
@@ -156,14 +156,21 @@ class _Analysis:
         return [rank for rank in members if place not in self._heads.get(rank, (place,))]
 
     def _list_peers(self, key: str) -> list[int]:
-        """Return the peer of a transfer, unless it takes part."""
-        rank, operation, peer = key.partition("\n")[2].split()
-        trace = self._traces.get(int(peer))
+        """Return the peer of a transfer, unless it is in the same one, or is not known."""
+        group, _, ends = key.partition("\n")
+        rank, operation, peer = ends.split()
+        number = int(peer)
+        if number < 0:
+            return []
+        trace = self._traces.get(number)
         takes_part = trace is not None and any(
             one.peer == int(rank) and one.operation != operation and not one.is_done
             for one in trace.calls
         )
-        return [] if takes_part else [int(peer)]
+        heads = [head for head, _sequence in self._heads.get(number, ())]
+        others = (f"{group}\n{peer} {other} {rank}" for other in ("send", "recv"))
+        is_first = not heads or any(other in heads for other in others)
+        return [] if takes_part and is_first else [number]
 
     # -- the result --------------------------------------------------------------------------
 
@@ -181,7 +188,9 @@ class _Analysis:
         """Return whether a place has no rank that is not known, and may not have entered it."""
         if isinstance(node, int):
             return False
-        return node[1] == _TRANSFER or self._positions[node[0]].is_known(node[1])
+        if node[1] == _TRANSFER:
+            return not node[0].endswith(f" {UNKNOWN_PEER}")
+        return self._positions[node[0]].is_known(node[1])
 
     def _describe(self, kind: StallKind, ends: Sequence[tuple[_Node, ...]]) -> Stall | None:
         nodes = {node for end in ends for node in end}

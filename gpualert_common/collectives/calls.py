@@ -10,9 +10,13 @@ from gpualert_common.collectives.stall import Difference
 from gpualert_common.collectives.trace import RankTrace, RecordedCall, Shapes
 from gpualert_common.structs import Struct
 
-_INPUTS_DIFFER = frozenset(("scatter", "all_gather", "allgather", "all_gather_v", "allgather_v"))
+_INPUTS_DIFFER = frozenset(
+    ("scatter", "all_gather", "allgather", "all_gather_v", "allgather_v", "broadcast_oop")
+)
 """Operations whose inputs may differ between ranks: one rank has the data, or all lengths count."""
-_OUTPUTS_DIFFER = frozenset(("gather", "reduce_scatter", "reduce_scatter_v"))
+_OUTPUTS_DIFFER = frozenset(("gather", "reduce_scatter", "reduce_scatter_v", "reduce_oop"))
+_BATCH = "coalesced"
+"""Entry of a recorder for a batch of calls, in addition to those of its calls."""
 _FREE = ("all_to_all", "alltoall", "coalesced")
 """Operations whose ranks may each pass other sizes, by the beginning of their names."""
 _ONE_SIDED = ("broadcast", "_broadcast", "reduce", "_reduce", "scatter", "gather")
@@ -58,7 +62,11 @@ CallsOfGroup = Mapping[int, Mapping[int, Sequence[RecordedCall]]]
 def find_mismatch(calls: CallsOfGroup) -> Mismatch | None:
     """Return the first place at which ranks made different calls; None where there is none."""
     for sequence in sorted(calls):
-        signatures = {rank: _sign(found) for rank, found in calls[sequence].items()}
+        signatures = {
+            rank: signature
+            for rank, found in calls[sequence].items()
+            if (signature := _sign(found))
+        }
         counts = Counter(signatures.values())
         if len(counts) > 1:
             return _describe(sequence, signatures, counts, calls)
@@ -66,12 +74,8 @@ def find_mismatch(calls: CallsOfGroup) -> Mismatch | None:
 
 
 def find_transfer(trace: RankTrace) -> RecordedCall | None:
-    """Return the oldest transfer of a rank that did not end, and whose other end is known."""
-    pending = [
-        call
-        for call in trace.calls
-        if not call.is_done and call.peer is not None and call.peer >= 0
-    ]
+    """Return the oldest transfer of a rank that did not end."""
+    pending = [call for call in trace.calls if not call.is_done and call.peer is not None]
     return min(pending, key=lambda call: call.created_ns, default=None)
 
 
@@ -125,7 +129,7 @@ def _describe(
 
 
 def _sign(calls: Iterable[RecordedCall]) -> Signature:
-    return tuple(sign_call(call) for call in calls)
+    return tuple(sign_call(call) for call in calls if call.operation != _BATCH)
 
 
 def _count(shapes: Shapes) -> int | None:

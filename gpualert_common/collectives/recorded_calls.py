@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpualert_common.collectives.trace import (
+    DEFAULT_GROUP,
+    UNKNOWN_PEER,
     GroupProgress,
     ProcessGroup,
     RankTrace,
@@ -110,12 +112,12 @@ def _is_transfer(entry: Mapping[str, Any], operation: str) -> bool:
 
 
 def _read_peer(operation: str, ends: str, group: ProcessGroup) -> int:
-    """Return the other end of "0->1", as a global rank; -1 where it is not known."""
+    """Return the other end of "0->1" as a global rank, where the members are known."""
     peer = ends.partition(_ARROWS.get(operation, "->"))[2]
-    number = int(peer) if peer.isdecimal() else -1
+    number = int(peer) if peer.isdecimal() else UNKNOWN_PEER
     if not group.ranks:
-        return number
-    return group.ranks[number] if 0 <= number < len(group.ranks) else -1
+        return number if group.description == DEFAULT_GROUP else UNKNOWN_PEER
+    return group.ranks[number] if 0 <= number < len(group.ranks) else UNKNOWN_PEER
 
 
 def _read_sizes(value: Any) -> Shapes:

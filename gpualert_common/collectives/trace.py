@@ -7,6 +7,9 @@ from gpualert_common.structs import Struct
 DEFAULT_GROUP = "default_pg"
 """Description that PyTorch gives to the group of all ranks."""
 
+UNKNOWN_PEER = -1
+"""Peer of a transfer whose other end is not known."""
+
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -31,7 +34,8 @@ class RecordedCall(Struct, frozen=True):
     """One call of a collective, or of one side of a transfer between two ranks.
 
     ``sequence`` counts the collectives of the group from 1.  ``peer`` is the global rank at the
-    other end of a transfer, None for a collective.  ``created_ns`` is its time since the epoch.
+    other end of a transfer, :data:`UNKNOWN_PEER` where that is not known, None for a collective.
+    ``created_ns`` is its time since the epoch.
     """
 
     group: str

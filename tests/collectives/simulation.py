@@ -26,12 +26,13 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class SimulatedCall:
-    """One collective of a program: ``role`` is the kind of its group."""
+    """One call of a program: ``role`` is the kind of its group, ``peer`` is that of a transfer."""
 
     role: str
     operation: str
     elements: int
     dtype: str = "Float"
+    peer: int | None = None
 
 
 @dataclass
@@ -60,19 +61,25 @@ def simulate(number: int, worlds: Sequence[int] = WORLDS) -> SimulatedRun:
     fault = FAULTS[number % len(FAULTS)]
     world = chance.choice(worlds)
     tensor = chance.choice([size for size in (1, 1, 2, 4, 8) if size <= world])
-    groups = _make_groups(world, tensor)
+    stages = chance.choice([size for size in (1, 1, 2, 4) if size * tensor <= world])
+    groups = _make_groups(world, tensor, stages)
     depth = chance.choice((0, 1, 4, 16))
-    step = _make_step(chance, tensor, world)
-    steps = chance.randint(3, 12 if world <= 128 else 5)
-    program = step * steps
-    programs = {rank: list(program) for rank in range(world)}
-    place = chance.randrange(len(step), len(program) - len(step))
     victim = chance.randrange(world)
+    parts = _make_parts(chance, tensor, world // stages)
+    steps = chance.randint(3, 12 if world <= 128 else 5)
+    programs = {
+        rank: _make_step(rank, parts, world // stages, stages) * steps for rank in range(world)
+    }
+    program = programs[victim]
+    length = len(program) // steps
+    collectives = [at for at in range(length, len(program) - length) if program[at].peer is None]
+    place = chance.choice(collectives)
     run = SimulatedRun(fault, world, depth, frozenset({victim}))
     halts: dict[int, int] = {}
     stuck: tuple[str, int] | None = None
     if fault == "chain":  # it halts before a call of its small group; others wait in larger ones
-        small = [at for at, call in enumerate(program) if call.role == "tensor" and at >= len(step)]
+        small = [at for at in collectives if program[at].role == "tensor"]
+        small += [at for at in range(length, len(program)) if program[at].peer is not None]
         place = chance.choice(small or [place])
     if fault in ("asleep", "chain", "dead"):
         halts[victim] = place
@@ -86,7 +93,7 @@ def simulate(number: int, worlds: Sequence[int] = WORLDS) -> SimulatedRun:
         key = _group_of(groups, program[place].role, victim)
         stuck = (key, sum(call.role == program[place].role for call in program[: place + 1]))
     else:
-        _break_program(programs[victim], place, fault, chance)
+        _break_program(program, place, fault, chance)
     entered, done = _execute(programs, groups, depth, halts, stuck)
     run.has_halted = any(done[rank] < len(programs[rank]) for rank in programs)
     kept = chance.choice((60, 200, 2000))
@@ -98,13 +105,19 @@ def simulate(number: int, worlds: Sequence[int] = WORLDS) -> SimulatedRun:
     return run
 
 
-def _make_groups(world: int, tensor: int) -> dict[str, dict[str, tuple[int, ...]]]:
+def _make_groups(world: int, tensor: int, stages: int) -> dict[str, dict[str, tuple[int, ...]]]:
     """Return the members of each group, by role and name."""
-    blocks = range(0, world, tensor)
+    size = world // stages
+    names = iter(range(1, 4 * world + 2))
     groups = {"world": {"0": tuple(range(world))}}
-    names = iter(range(1, 2 * world + 2))
+    blocks = range(0, world, tensor)
     groups["tensor"] = {str(next(names)): tuple(range(at, at + tensor)) for at in blocks}
-    groups["data"] = {str(next(names)): tuple(range(at, world, tensor)) for at in range(tensor)}
+    groups["data"] = {
+        str(next(names)): tuple(range(first + at, first + size, tensor))
+        for first in range(0, world, size)
+        for at in range(tensor)
+    }
+    groups["pipe"] = {str(next(names)): tuple(range(at, world, size)) for at in range(size)}
     return groups
 
 
@@ -112,20 +125,38 @@ def _group_of(groups: Mapping[str, Mapping[str, tuple[int, ...]]], role: str, ra
     return next(name for name, members in groups[role].items() if rank in members)
 
 
-def _make_step(chance: Random, tensor: int, world: int) -> list[SimulatedCall]:
-    step = []
+def _make_parts(chance: Random, tensor: int, size: int) -> dict[str, list[SimulatedCall]]:
+    """Return the calls of a pass through the layers, and those at the end of a step."""
+    layers, end = [], []
     for _layer in range(chance.randint(1, 4)):
         if tensor > 1:
-            size = chance.choice((1024, 4096))
-            step += [SimulatedCall("tensor", "all_reduce", size)] * 2
-            step.append(SimulatedCall("tensor", "_all_gather_base", size * 2))
-    if world > tensor:
-        for _bucket in range(chance.randint(1, 3)):
-            step.append(SimulatedCall("data", "all_reduce", chance.randint(1, 9) * 1000))
-    step.append(SimulatedCall("world", "all_reduce", 1))
+            elements = chance.choice((1024, 4096))
+            layers += [SimulatedCall("tensor", "all_reduce", elements)] * 2
+            layers.append(SimulatedCall("tensor", "_all_gather_base", elements * 2))
+    if size > tensor:
+        sizes = [chance.randint(1, 9) * 1000 for _bucket in range(chance.randint(1, 3))]
+        end += [SimulatedCall("data", "all_reduce", size) for size in sizes]
+    end.append(SimulatedCall("world", "all_reduce", 1))
     if chance.random() < 0.3:
-        step.append(SimulatedCall("world", "broadcast", 7))
-    return step
+        end.append(SimulatedCall("world", "broadcast", 7))
+    return {"layers": layers, "end": end}
+
+
+def _make_step(
+    rank: int, parts: Mapping[str, list[SimulatedCall]], size: int, stages: int
+) -> list[SimulatedCall]:
+    """Return a step of one rank: forwards and backwards through the pipeline, then its end."""
+    stage = rank // size
+    before = rank - size if stage > 0 else None
+    after = rank + size if stage < stages - 1 else None
+    step: list[SimulatedCall] = []
+    for receiver, sender in ((before, after), (after, before)):
+        if receiver is not None:
+            step.append(SimulatedCall("pipe", "recv", 64, peer=receiver))
+        step += parts["layers"]
+        if sender is not None:
+            step.append(SimulatedCall("pipe", "send", 64, peer=sender))
+    return step + parts["end"]
 
 
 def _break_program(program: list[SimulatedCall], place: int, fault: str, chance: Random) -> None:
@@ -141,7 +172,9 @@ def _break_program(program: list[SimulatedCall], place: int, fault: str, chance:
     elif fault == "dtype":
         program[place] = replace(call, dtype="BFloat16")
     else:  # swapped with the next one that differs
-        other = next(at for at in range(place, len(program)) if program[at] != call)
+        later = range(place, len(program))
+        found = (at for at in later if program[at] != call and program[at].peer is None)
+        other = next(found, place)
         program[place], program[other] = program[other], call
 
 
@@ -172,9 +205,15 @@ def _execute(
         while entered[rank] < limit and len(queues[rank]) <= depth:
             call = programs[rank][entered[rank]]
             name = own[call.role, rank]
+            if call.peer is not None:
+                ends = (rank, call.peer) if call.operation == "send" else (call.peer, rank)
+                name = "{}->{}".format(*ends)
+                members[name] = ends
             counts[rank, name] += 1
             place = (name, counts[rank, name])
-            arrived[place][rank] = call
+            arrived[place][rank] = (
+                call if call.peer is None else replace(call, operation="", peer=None)
+            )
             queues[rank].append(place)
             entered[rank] += 1
         if not queues[rank]:
@@ -212,13 +251,19 @@ def _make_dump(
     used = {}
     last_done: dict[str, int] = {}
     for index, call in enumerate(calls):
-        name = _group_of(groups, call.role, rank)
-        used[name] = call.role
-        numbers[name] += 1
+        is_transfer = call.peer is not None
+        name = "0" if is_transfer and is_gloo else _group_of(groups, call.role, rank)
+        used[name] = "world" if name == "0" else call.role
+        numbers[name] += not is_transfer
         is_done = index < done
         if is_done:
             last_done[name] = numbers[name]
-        out = call.elements * len(groups[call.role][name])
+        operation = call.operation
+        if call.peer is not None:
+            ranks = groups[used[name]][name]
+            arrow = "->" if operation == "send" else "<-"
+            operation += f" {ranks.index(rank)}{arrow}{ranks.index(call.peer)}"
+        out = call.elements * len(groups[used[name]][name])
         shapes = [[call.elements]], [[out if "gather" in call.operation else call.elements]]
         entries.append(
             {
@@ -228,7 +273,7 @@ def _make_dump(
                 "collective_seq_id": numbers[name],
                 "p2p_seq_id": 0,
                 "op_id": numbers[name],
-                "profiling_name": f"{'gloo' if is_gloo else 'nccl'}:{call.operation}",
+                "profiling_name": f"{'gloo' if is_gloo else 'nccl'}:{operation}",
                 "time_created_ns": 10**18 + skew_ns + index * 1_000_000 + chance.randrange(1000),
                 "input_sizes": shapes[0],
                 "output_sizes": shapes[1],
@@ -236,7 +281,7 @@ def _make_dump(
                 "output_dtypes": [call.dtype],
                 "state": "completed" if is_done and not is_gloo else "scheduled",
                 "retired": is_done,
-                "is_p2p": False,
+                "is_p2p": is_transfer,
             }
         )
     config = {

@@ -93,6 +93,8 @@ def test_two_ranks_that_disagree() -> None:
         ("reduce_scatter", ((8,),), ((3,),)),
         ("scatter", (), ((8,),)),
         ("gather", ((8,),), ()),
+        ("_broadcast_oop", ((3,),), ((8,),)),
+        ("_reduce_oop", ((8,),), ((3,),)),
     ],
 )
 def test_sizes_that_may_differ(
@@ -101,6 +103,15 @@ def test_sizes_that_may_differ(
     """Operations whose sizes may differ between ranks are no mismatch."""
     usual = [trace(rank, [call(1, operation)]) for rank in range(3)]
     other = trace(3, [call(1, operation, input_sizes=inputs, output_sizes=outputs)])
+    stall = find_stall([*usual, other], 4)
+    assert stall is not None
+    assert stall.kind is StallKind.TRANSFER
+
+
+def test_batch_of_calls() -> None:
+    """The entry of a batch, which only some ranks have at that place, is no mismatch."""
+    usual = [trace(rank, [call(1)]) for rank in range(3)]
+    other = trace(3, [call(1), call(1, "coalesced")])
     stall = find_stall([*usual, other], 4)
     assert stall is not None
     assert stall.kind is StallKind.TRANSFER
