@@ -143,11 +143,8 @@ GENERAL: Final = frozenset(
 )
 """Names that a rule's texts may use, whatever its patterns capture."""
 
-DERIVED: dict[str, tuple[str, ...]] = {
-    "cuda_oom": ("kind", "other_pids"),
-    "collective": ("stall", "culprits", "culprits_first", "waiting", "call", "other_call", "group"),
-}
-"""Names that are derived from captured ones or from other evidence, for each cause."""
+DERIVED: dict[str, tuple[str, ...]] = {"cuda_oom": ("kind", "other_pids")}
+"""Names that are derived from captured ones, for each cause."""
 
 
 def derive(cause: str, details: Details) -> dict[str, Scalar]:

@@ -13,7 +13,12 @@ from tests.collectives.simulation import WORLDS, SimulatedRun, simulate
 
 @dataclass
 class Tally:
-    """Results of runs: ``ranks`` and ``innocent`` count ranks, ``wrong`` holds their numbers."""
+    """Results of runs.
+
+    ``undecided`` are those in which the calls show that ranks disagree, but not which one is odd:
+    two ranks, or stages of a pipeline that each run a program of their own.  ``ranks`` and
+    ``innocent`` count ranks, ``wrong`` holds the numbers of runs.
+    """
 
     runs: int = 0
     right: int = 0
@@ -36,10 +41,10 @@ class Tally:
     def count(self, number: int, run: SimulatedRun, stall: Stall | None) -> None:
         """Count one run."""
         named = set() if stall is None else set(stall.culprits)
-        is_pair = stall is not None and stall.is_tied and run.world == 2
+        is_undecided = stall is not None and stall.is_tied and (run.world == 2 or not named)
         self.runs += 1
         self.ranks += run.world
-        if is_pair:  # of two ranks that disagree, none is the odd one
+        if is_undecided:  # of two ranks that disagree, or in a circle, none is the odd one
             self.undecided += 1
             return
         innocent = named - run.culprits

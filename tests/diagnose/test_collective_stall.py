@@ -58,7 +58,7 @@ def test_rank_behind(form: str) -> None:
 
 
 def test_rank_that_printed_nothing() -> None:
-    """Where further ranks may not have printed, nothing is said about those that did."""
+    """If further ranks may not have printed, nothing is said about those that did."""
     verdict = conclude(*(line(NEW, rank, 12, 11) for rank in (0, 1, 2)))
     assert verdict.cause == "collective"
     assert details(verdict) == {"stall": None, "culprits": None, "waiting": None}

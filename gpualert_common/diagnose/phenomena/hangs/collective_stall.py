@@ -28,6 +28,8 @@ _CAUSE = "collective"
 _EVENT, _END_EVENT = "collective_stall", "collective_stall_over"
 _SOURCES = ("flight_recorder", "log", "nccl_ras")
 """Sources of a stall, the most exact first."""
+_CERTAIN = frozenset((StallKind.MISMATCH, StallKind.ORDER))
+"""Kinds that explain the stall.  For the others, the stack of a rank may name the reason."""
 _MOST_LOCAL_RANKS = 256
 _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
 """Causes of a run that a person or a limit stopped because it no longer made progress."""
@@ -44,15 +46,17 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return
     stall, text = stalls[source]
     claim = Claim(text, source, rank=stall.culprits[0] if len(stall.culprits) == 1 else None)
-    is_limit = cause == "time_limit"
+    is_limit, is_certain = cause == "time_limit", stall.kind in _CERTAIN
+    is_named = is_limit or cause == _CAUSE
+    decides = is_limit or (is_named and is_certain)
     yield Finding(
         FAMILY,
-        Weight.DECIDES if is_limit else Weight.SUPPORTS if cause == _CAUSE else Weight.WARNS,
+        Weight.DECIDES if decides else Weight.SUPPORTS if is_named else Weight.WARNS,
         text,
-        cause=_CAUSE if is_limit or cause == _CAUSE else "",
-        confidence=0.95 if stall.culprits else 0.85,
+        cause=_CAUSE if is_named else "",
+        confidence=0.97 if is_certain else 0.9,
         over=frozenset(("time_limit",)),
-        kind="" if cause == _CAUSE else "collective_stalled",
+        kind="" if is_named else "collective_stalled",
         claims=(claim,),
         corrections=_make_details(stall),
     )
