@@ -64,6 +64,17 @@ def test_rank_that_printed_nothing() -> None:
     assert details(verdict) == {"stall": None, "culprits": None, "waiting": None}
 
 
+def test_gap_between_the_ranks() -> None:
+    """A single rank between those that printed exists, and printed nothing."""
+    verdict = conclude(*(line(NEW, rank, 12, 11) for rank in (0, 1, 3)))
+    assert details(verdict) == {
+        "stall": "absent",
+        "culprits": "rank 2",
+        "waiting": "ranks 0-1, 3",
+    }
+    assert verdict.attribution is Attribution.UNKNOWN
+
+
 def test_numbers_of_transfers() -> None:
     """A last completed number above the last enqueued one counts transfers, and says nothing."""
     verdict = conclude(line(NEW, 0, 524, 792), line(NEW, 1, 12, 11))

@@ -46,7 +46,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return
     stall, text = stalls[source]
     claim = Claim(text, source, rank=stall.culprits[0] if len(stall.culprits) == 1 else None)
-    is_limit, is_certain = cause == "time_limit", stall.kind in _CERTAIN
+    is_limit, is_certain = cause == "time_limit", stall.kind in _CERTAIN and source != "log"
     is_named = is_limit or cause == _CAUSE
     decides = is_limit or (is_named and is_certain)
     yield Finding(
@@ -72,7 +72,7 @@ def _list_stalls(evidence: Evidence) -> Iterator[tuple[str, Stall, str]]:
     reports = [one for reading in evidence.readings for one in reading.watchdog_reports]
     is_sampled = any(reading.is_sampled for reading in evidence.readings)
     world_size = None if is_sampled else _find_world_size(evidence)
-    found = find_reported_stall(reports, world_size, _find_local_ranks(evidence))
+    found = find_reported_stall(reports, world_size, _find_local_ranks(evidence) or None)
     if found is not None:
         yield "log", found, describe_stall(found)
 
