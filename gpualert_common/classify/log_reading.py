@@ -6,6 +6,7 @@ from gpualert_common.classify.different_lines import DifferentLines
 from gpualert_common.classify.observations import Observation
 from gpualert_common.classify.progress_marks import ProgressMarks
 from gpualert_common.classify.tracebacks.traceback import Traceback
+from gpualert_common.classify.watchdog_reports import WatchdogReport
 from gpualert_common.structs import Struct
 
 COUNT_LIMIT = 1_000
@@ -23,6 +24,7 @@ class LogReading(Struct, frozen=True):
     the tail, also behind the end of a reading that was cut.  ``different_lines`` are those of the
     tail.  ``is_sampled`` is True for a
     log so full of evidence that of a pattern only the first and the last matches were read.
+    ``watchdog_reports`` are the numbers of collectives that watchdogs printed.
     """
 
     file: str
@@ -39,3 +41,4 @@ class LogReading(Struct, frozen=True):
     progress: ProgressMarks
     different_lines: DifferentLines
     is_sampled: bool = False
+    watchdog_reports: tuple[WatchdogReport, ...] = ()

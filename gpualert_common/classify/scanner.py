@@ -31,6 +31,7 @@ from gpualert_common.classify.selected_lines import SelectedLines
 from gpualert_common.classify.tracebacks.finished import merge_tracebacks
 from gpualert_common.classify.tracebacks.reader import TracebackParser
 from gpualert_common.classify.tracebacks.traceback import Traceback, TracebackPart
+from gpualert_common.classify.watchdog_reports import WatchdogReports
 from gpualert_common.model import Role
 
 CHUNK_BYTES = 256 << 10
@@ -83,6 +84,7 @@ class Scanner:
         self._wasted = 0
         self._filter: ProbeFilter | None = None
         self._observations = ObservationStore(limit)
+        self._watchdogs = WatchdogReports()
         self._tracebacks = TracebackParser(
             file, self._observe_exception, limit // _WORK_OF_EXCEPTION
         )
@@ -136,6 +138,7 @@ class Scanner:
             progress=ProgressMarks(self._tail, tail_offset),
             different_lines=DifferentLines(self._tail, tail_offset),
             is_sampled=is_sampled,
+            watchdog_reports=self._watchdogs.list_reports(),
         )
 
     def _skip_to(self, offset: int) -> None:
@@ -217,6 +220,7 @@ class Scanner:
         found = [
             make_observation(pattern, match, line, self._file, place) for pattern, match in matches
         ]
+        self._watchdogs.add(found)
         if part is TracebackPart.MESSAGE:
             self._observations.hold(line.stream, found)
         else:

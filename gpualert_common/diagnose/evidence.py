@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpualert_common.causes import NO_CAUSES
+from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
 from gpualert_common.model import Claim, Disposition, ExitFacts
@@ -59,11 +60,15 @@ class RunObservations(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True, dict=True):
-    """All evidence about one run; ``resolution`` is the cause by log and exit status alone."""
+    """All evidence about one run; ``resolution`` is the cause by log and exit status alone.
+
+    ``readings`` are those of its logs; a run in progress has none.
+    """
 
     resolution: Resolution
     facts: ExitFacts
     observations: RunObservations
+    readings: tuple[LogReading, ...] = ()
 
     # -- its end -----------------------------------------------------------------------------
 

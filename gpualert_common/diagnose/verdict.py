@@ -68,7 +68,7 @@ def conclude(
     metrics: RunMetrics = {}
     trained = resolution.has_trained
     if observations is not None:
-        evidence = Evidence(resolution, facts, observations)
+        evidence = Evidence(resolution, facts, observations, tuple(readings))
         trained = evidence.has_trained
         decision = decide(resolution, diagnose_families(evidence))
         try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 
+from gpualert_common.processes.rank_names import name_ranks
 from gpualert_common.stacks.activities import PHRASES, StackActivity
 from gpualert_common.stacks.culprits import Culprits
 from gpualert_common.stacks.dump import ProcessStack, StackFrame, WaitKind
-from gpualert_common.stacks.groups import Group, format_numbers, rank_of
+from gpualert_common.stacks.groups import Group, rank_of
 
 _INSTALLED = re.compile(r"^.*/(?:(?:site|dist)-packages|lib(?:64)?/python\d[\d.]*)/")
 _MOST_NAMED = 3
@@ -23,11 +23,6 @@ def name_group(group: Group) -> str:
     more = len(group.processes) - len(names)
     noun = "process" if len(group.processes) == 1 else "processes"
     return f"{noun} {', '.join(names)}" + (f" and {more} more" if more else "")
-
-
-def name_ranks(ranks: Sequence[int]) -> str:
-    """Return ranks with their noun, as in "rank 3" or "ranks 0-2, 4-7"."""
-    return f"rank{'' if len(ranks) == 1 else 's'} {format_numbers(ranks)}"
 
 
 def name_process(process: ProcessStack, host: str) -> str:

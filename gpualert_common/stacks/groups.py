@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from gpualert_common.stacks.activities import StackActivity, find_activity
 from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
@@ -67,17 +67,6 @@ def find_owner(process: ProcessStack, processes: Mapping[int, ProcessStack]) -> 
     while above is not None and not rank_of(above):
         above = processes.get(above.parent)
     return above
-
-
-def format_numbers(numbers: Iterable[int]) -> str:
-    """Return numbers as ranges, as in "0-2, 4-7"."""
-    ranges: list[list[int]] = []
-    for number in sorted(numbers):
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in ranges)
 
 
 def _make_key(process: ProcessStack) -> tuple[object, ...]:

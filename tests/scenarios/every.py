@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.scenarios import (
+    collectives,
     ends,
     hangs,
     hardware,
@@ -14,4 +15,15 @@ from tests.scenarios import (
     training,
 )
 
-MODULES = (ends, hangs, hardware, history, memory, restarts, startups, throughput, training)
+MODULES = (
+    collectives,
+    ends,
+    hangs,
+    hardware,
+    history,
+    memory,
+    restarts,
+    startups,
+    throughput,
+    training,
+)

@@ -16,7 +16,7 @@ from tests.scenarios.every import MODULES
 VARIANTS = int(os.environ.get("SCENARIO_VARIANTS", "1"))
 LEAST = 5
 FAMILIES = (
-    *("A1", "A2", "B1", "B2", "B3", "C3", "D1", "D2", "D3"),
+    *("A1", "A2", "B1", "B2", "B3", "C2", "C3", "D1", "D2", "D3"),
     *("E1", "E2", "E3", "F2", "F3", "G1"),
 )
 

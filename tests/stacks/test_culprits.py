@@ -6,10 +6,11 @@ from random import Random
 
 import pytest
 
+from gpualert_common.processes.rank_names import format_numbers
 from gpualert_common.stacks.culprits import Culprits, find_culprits
 from gpualert_common.stacks.description import describe_culprits
 from gpualert_common.stacks.dump import Dump, Wait, WaitKind
-from gpualert_common.stacks.groups import format_numbers, group_processes, rank_of
+from gpualert_common.stacks.groups import group_processes, rank_of
 from tests.stacks.composed import Place, Variant, backward, collective, in_own_code, make_dump
 
 VARIANTS = 200

@@ -77,7 +77,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(FAMILY, Weight.RULED_OUT, f"{silent}, but {work} of that time{place}")
     elif hang is not None and hang.reason not in _NO_HANG:
         idle = Claim(f"its processes used {cores:.2f} cores in that time", "processes")
-        yield _explain(evidence, hang, silent, idle, confidence=0.9)
+        yield _explain(evidence, hang, silent, idle, confidence=0.92)
     else:
         yield _hang(evidence, silent, cores, gpu_load)
 
