@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 
-from gpualert_common.processes.procfs import ProcessStat, read_stat
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.structs import replace, to_builtins
 from gpualert_common.telemetry.coordinator.announcement import Announcement, Endpoint
