@@ -9,7 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from gpualert_common.processes.procfs import list_pids, parse_environment, read, read_descriptor
+from gpualert_common.processes.procfs import (
+    list_pids,
+    parse_environment,
+    read,
+    read_descriptor,
+    read_name,
+)
 from gpualert_common.stacks.sockets import Socket, read_sockets
 from gpualert_common.structs import Struct
 
@@ -22,8 +28,12 @@ class PortHolder(Struct, frozen=True):
     """The process that listens on a port; ``rank`` is that of its environment, "" without one."""
 
     pid: int
+    name: str
     command: str
     rank: str = ""
+
+
+_HIDDEN = PortHolder(0, "", "")
 
 
 class PortUse(Struct, frozen=True):
@@ -51,23 +61,25 @@ def count_connections(addresses: Iterable[str], port: int, pid: int | str = "sel
     return sum(address in wanted and other == port for address, other in remotes)
 
 
-def find_port_holder(use: PortUse, first: Iterable[int] = ()) -> PortHolder | None:
+def find_port_holder(use: PortUse, first: Iterable[int] = ()) -> PortHolder:
     """Return the process that listens, sought among the *first* ones before all others.
 
-    None if no process is seen to have the socket.
+    Its number is 0 if no process is seen to have the socket.
     """
     wanted = {f"socket:[{inode}]" for inode in use.listening}
     if not wanted:
-        return None
+        return _HIDDEN
     pids = list(dict.fromkeys((*first, *list_pids())))
     holders = (pid for pid in pids if _holds(pid, wanted))
     pid = next(holders, None)
     if pid is None:
-        return None
+        return _HIDDEN
     words = read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
     rank = parse_environment(read(f"/proc/{pid}/environ")).get("RANK", "")
     short = words if len(words) <= _MOST_COMMAND_CHARS else words[:_MOST_COMMAND_CHARS] + "…"
-    return PortHolder(pid, short, rank if rank.isdecimal() and len(rank) < 8 else "")
+    return PortHolder(
+        pid, read_name(pid), short, rank if rank.isdecimal() and len(rank) < 8 else ""
+    )
 
 
 def _read_sockets(pid: int | str) -> dict[str, Socket]:

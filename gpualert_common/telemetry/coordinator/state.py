@@ -84,6 +84,7 @@ class PortConflict(Struct, frozen=True):
     port: int
     listens: bool = False
     pid: int = 0
+    name: str = ""
     command: str = ""
     is_own: bool = False
 

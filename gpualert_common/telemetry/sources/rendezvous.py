@@ -30,7 +30,6 @@ from gpualert_common.telemetry.coordinator.participants import (
     read_network,
 )
 from gpualert_common.telemetry.coordinator.port_use import (
-    PortHolder,
     count_connections,
     find_port_holder,
     read_port_use,
@@ -54,6 +53,12 @@ WORKING_CORES = 0.5
 LAST_TIMEOUT_S = 0.3
 """After the end of a run the sampler waits for half a second."""
 _MOST_EVENTS = 50
+_OPEN_AT_THE_END = (
+    TrialOutcome.IS_HERE,
+    TrialOutcome.NO_ANSWER,
+    TrialOutcome.NO_NAME_SERVER,
+)
+"""Outcomes that show nothing after the end: its own port is closed then, and the time is short."""
 
 
 class RendezvousWait(Source):
@@ -80,7 +85,8 @@ class RendezvousWait(Source):
         self._participants: Participants | None = None
         self._pids: frozenset[int] = frozenset()
         self._is_over = run is None
-        self._quiet_since = time.monotonic()
+        age_s = 0.0 if run is None else max(0.0, time.time() - run.started_at)
+        self._quiet_since = time.monotonic() - min(age_s, QUIET_S)
         self._cpu = (0.0, 0.0)
         self._lines = StartLines()
         self._samples = self._working_samples = self._trials = 0
@@ -150,12 +156,16 @@ class RendezvousWait(Source):
         if not port:
             return
         use = read_port_use(port, self._place)
-        holder = find_port_holder(use, self._pids) or PortHolder(0, "")
-        is_own = holder.pid in self._pids
-        listens = bool(use.listening)
-        yield from self._emit(
-            "port_in_use", PortConflict(port, listens, holder.pid, holder.command, is_own)
+        holder = find_port_holder(use, self._pids)
+        conflict = PortConflict(
+            port=port,
+            listens=bool(use.listening),
+            pid=holder.pid,
+            name=holder.name,
+            command=holder.command,
+            is_own=holder.pid in self._pids,
         )
+        yield from self._emit("port_in_use", conflict)
 
     @property
     def _place(self) -> int | str:
@@ -176,12 +186,14 @@ class RendezvousWait(Source):
         results = []
         for endpoint in found.announcement.endpoints:
             result = try_endpoint(endpoint.host, endpoint.port, timeout_s)
-            if has_ended and result.outcome is TrialOutcome.IS_HERE:
-                return  # its own port is closed with it
+            if has_ended and result.outcome in _OPEN_AT_THE_END:
+                return
             results.append((endpoint, result))
             if _has_failed(result):
                 break
         endpoint, result = results[-1] if _has_failed(results[-1][1]) else results[0]
+        if all(one.outcome is TrialOutcome.IS_HERE for _endpoint, one in results):
+            self._next_trial_at = now  # nothing was tried: the tables of this machine are read
         yield from self._emit("rendezvous_state", self._observe(found, endpoint, result))
 
     def _announce_by_log(self) -> Participants | None:
@@ -226,7 +238,7 @@ class RendezvousWait(Source):
         if not use.listening:
             return state
         hosts = list_hosts(use.clients)
-        holder = find_port_holder(use, self._pids) or PortHolder(0, "")
+        holder = find_port_holder(use, self._pids)
         return replace(
             state,
             listens=True,

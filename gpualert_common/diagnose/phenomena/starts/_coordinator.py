@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from gpualert_common.classify.details import Scalar
-from gpualert_common.structs import Struct, field
+from gpualert_common.structs import Struct, field, replace
 from gpualert_common.telemetry.coordinator.endpoint_trial import TrialOutcome
 from gpualert_common.telemetry.coordinator.state import CoordinatorState, PortConflict
 
@@ -64,21 +64,18 @@ def judge_conflict(conflict: PortConflict) -> Judgement:
         obstacle = Obstacle.PORT_HELD_BY_RUN
     details: dict[str, Scalar] = {"port": conflict.port}
     if conflict.pid:
-        details |= {"pid": conflict.pid, "command": conflict.command}
+        details |= {"pid": conflict.pid, "program": conflict.name}
     return Judgement(obstacle, conflict.describe(), details)
 
 
 def judge_state(state: CoordinatorState) -> Judgement | None:
     """Return the obstacle that a state shows; None if it shows a complete group, or nothing."""
     if state.outcome in _OF_A_TRIAL:
-        details: dict[str, Scalar] = {"error": state.error or None, "member": state.member or None}
-        if state.addresses:
-            details["address"] = ", ".join(state.addresses)
-        return _judge(state, _OF_A_TRIAL[state.outcome], **details)
+        return _judge(state, _OF_A_TRIAL[state.outcome])
     if state.outcome is TrialOutcome.ANSWERED:
         if state.member:
             return None  # each process has its own address, and all of them answer
-        return _judge(state, Obstacle.OTHERS_MISSING, is_certain=state.in_launcher)
+        return replace(_judge(state, Obstacle.OTHERS_MISSING), is_certain=state.in_launcher)
     return _judge_here(state)
 
 
@@ -96,7 +93,7 @@ def _judge_here(state: CoordinatorState) -> Judgement | None:
     has_other_nodes = (state.nodes or 1) > 1
     is_other_node = has_other_nodes and (state.node_rank or 0) > 0
     if state.is_loopback and has_other_nodes:
-        return _judge(state, Obstacle.LOOPBACK, address=", ".join(state.addresses))
+        return _judge(state, Obstacle.LOOPBACK)
     if state.repeated:
         return _judge(state, Obstacle.REPEATED_RANK, repeated=_list_numbers(state.repeated))
     if not state.listens:
@@ -163,18 +160,20 @@ def _is_on_one_machine(state: CoordinatorState) -> bool:
     return state.is_loopback or state.nodes == 1
 
 
-def _judge(
-    state: CoordinatorState, obstacle: Obstacle, *, is_certain: bool = True, **details: Scalar
-) -> Judgement:
+def _judge(state: CoordinatorState, obstacle: Obstacle, **details: Scalar) -> Judgement:
+    """Return a judgement with those details that are known."""
     known: dict[str, Scalar] = {
         "host": state.host,
         "port": state.port,
         "endpoint": state.endpoint,
         "named_by": state.named_by,
+        "address": ", ".join(state.addresses) or None,
+        "error": state.error or None,
+        "member": state.member or None,
         **details,
     }
     shown = {name: value for name, value in known.items() if value is not None}
-    return Judgement(obstacle, state.describe(), shown, is_certain)
+    return Judgement(obstacle, state.describe(), shown)
 
 
 def _list_numbers(numbers: Iterable[int]) -> str:
