@@ -7,6 +7,7 @@ from tests.scenarios import (
     hangs,
     hardware,
     history,
+    meetings,
     memory,
     restarts,
     startups,
@@ -14,4 +15,7 @@ from tests.scenarios import (
     training,
 )
 
-MODULES = (ends, hangs, hardware, history, memory, restarts, startups, throughput, training)
+MODULES = (
+    *(ends, hangs, hardware, history, memory),
+    *(meetings, restarts, startups, throughput, training),
+)
