@@ -94,11 +94,12 @@ class Scene:
 
     ``silent_s`` is the time between its last output and its end; ``cores`` the processor usage;
     ``checkpoints`` the facts of that source.  ``cause`` is the true one, if it depends on a random
-    choice, and ``attribution``, if it depends on more than the cause.  ``earlier`` are earlier runs of the same command in the history; ``given`` are further
-    facts of the source environment, ``custody`` those of an engine.  ``printed`` is the part of the
-    log that was printed, for its index; ``first_sample_s`` the time of the first sample;
-    ``waited_s`` the wait for a rendezvous at the end, as its source measures it.  At
-    ``memory_limit_mib`` the kernel kills a real child for memory.
+    choice, and ``attribution``, if it depends on more than the cause.  ``earlier`` are earlier runs
+    of the same command in the history; ``given`` are further facts of the source environment,
+    ``custody`` those of an engine.  ``printed`` is the part of the log that was printed, for its
+    index; ``first_sample_s`` the time of the first sample; ``waited_s`` the wait for a rendezvous
+    at the end, as its source measures it.  At ``memory_limit_mib`` the kernel kills a real child
+    for memory.
     """
 
     cards: Sequence[Card] = ()

@@ -136,7 +136,7 @@ def _connect_any(addresses: Sequence[str], port: int, timeout_s: float) -> Endpo
     results: dict[str, tuple[TrialOutcome, str]] = {}
     threads = [
         threading.Thread(
-            target=lambda one=address: results.update({one: _connect(one, port, timeout_s)}),
+            target=lambda one=address: results.update({one: try_address(one, port, timeout_s)}),
             name="gpualert-trial",
             daemon=True,
         )
@@ -156,7 +156,8 @@ def _choose(results: Iterable[tuple[TrialOutcome, str]]) -> tuple[TrialOutcome, 
     return min(results, key=lambda one: _BEST_FIRST.index(one[0]), default=none)
 
 
-def _connect(address: str, port: int, timeout_s: float) -> tuple[TrialOutcome, str]:
+def try_address(address: str, port: int, timeout_s: float) -> tuple[TrialOutcome, str]:
+    """Open and close a connection to an address; return the outcome and the words of an error."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as one:
