@@ -142,16 +142,10 @@ def test_start_lines(line: bytes, trains: bool, waits: bool) -> None:
     assert (found.trains, found.waits) == (trains, waits)
 
 
-CONNECT = (
-    b"[E] [c10d] The client socket has timed out after 8000ms while trying to connect to (n, 9)."
-)
-RESOLVE = (
-    b"[c10d] The IPv6 network addresses of (n, 9) cannot be retrieved (gai error: -2 - Unknown)."
-)
+CONNECT = b"[c10d] The client socket has timed out after 8000ms while trying to connect to (n, 9)."
+RESOLVE = b"[c10d] The IPv6 network addresses of (n, 9) cannot be retrieved (gai error: -2 - X)."
 BIND = b"The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use)."
-LISTEN = (
-    b"port: 29633, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use"
-)
+LISTEN = b"port: 29633, useIpv6: false, code: -98, name: EADDRINUSE, message: address in use"
 
 
 @pytest.mark.parametrize(

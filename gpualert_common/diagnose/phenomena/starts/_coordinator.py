@@ -1,4 +1,4 @@
-"""Judgement of a coordinator's state: why the processes of a run do not find each other."""
+"""StartObstacle of a coordinator's state: why the processes of a run do not find each other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Obstacle(StrEnum):
     PORT_FREE = "port_free"
 
 
-class Judgement(Struct, frozen=True):
+class StartObstacle(Struct, frozen=True):
     """An obstacle, and the details that the texts of the rule refer to.
 
     ``is_certain`` is False if the same state is also that of a run whose group is complete.
@@ -57,7 +57,7 @@ _OF_A_TRIAL = {
 }
 
 
-def judge_conflict(conflict: PortConflict) -> Judgement:
+def explain_conflict(conflict: PortConflict) -> StartObstacle:
     """Return the obstacle for a port that could not be opened."""
     obstacle = Obstacle.PORT_HELD if conflict.listens else Obstacle.PORT_FREE
     if conflict.is_own:
@@ -65,18 +65,18 @@ def judge_conflict(conflict: PortConflict) -> Judgement:
     details: dict[str, Scalar] = {"port": conflict.port}
     if conflict.pid:
         details |= {"pid": conflict.pid, "program": conflict.name}
-    return Judgement(obstacle, conflict.describe(), details)
+    return StartObstacle(obstacle, conflict.describe(), details)
 
 
-def judge_state(state: CoordinatorState) -> Judgement | None:
+def explain_state(state: CoordinatorState) -> StartObstacle | None:
     """Return the obstacle that a state shows; None if it shows a complete group, or nothing."""
     if state.outcome in _OF_A_TRIAL:
-        return _judge(state, _OF_A_TRIAL[state.outcome])
+        return _make_obstacle(state, _OF_A_TRIAL[state.outcome])
     if state.outcome is TrialOutcome.ANSWERED:
         if state.member:
             return None  # each process has its own address, and all of them answer
-        return replace(_judge(state, Obstacle.OTHERS_MISSING), is_certain=state.in_launcher)
-    return _judge_here(state)
+        return replace(_make_obstacle(state, Obstacle.OTHERS_MISSING), is_certain=state.in_launcher)
+    return _explain_here(state)
 
 
 def is_complete(state: CoordinatorState) -> bool:
@@ -88,32 +88,32 @@ def is_complete(state: CoordinatorState) -> bool:
     return bool(state.nodes) and len({"", *state.hosts}) >= (state.nodes or 0)
 
 
-def _judge_here(state: CoordinatorState) -> Judgement | None:
+def _explain_here(state: CoordinatorState) -> StartObstacle | None:
     """Return the obstacle on the machine to which the address belongs."""
     has_other_nodes = (state.nodes or 1) > 1
     is_other_node = has_other_nodes and (state.node_rank or 0) > 0
     if state.is_loopback and has_other_nodes:
-        return _judge(state, Obstacle.LOOPBACK)
+        return _make_obstacle(state, Obstacle.LOOPBACK)
     if state.repeated:
-        return _judge(state, Obstacle.REPEATED_RANK, repeated=_list_numbers(state.repeated))
+        return _make_obstacle(state, Obstacle.REPEATED_RANK, repeated=_list_numbers(state.repeated))
     if not state.listens:
         is_elsewhere = is_other_node or (bool(state.ranks) and 0 not in state.ranks)
         obstacle = Obstacle.WRONG_MACHINE if is_elsewhere else Obstacle.NOT_OPEN
         first = state.ranks[0] if state.ranks else None
-        return _judge(state, obstacle, node_rank=state.node_rank, first_rank=first)
+        return _make_obstacle(state, obstacle, node_rank=state.node_rank, first_rank=first)
     if _is_on_one_machine(state):
-        return _judge_one_machine(state)
+        return _explain_one_machine(state)
     if state.nodes:
-        return _judge_nodes(state, state.nodes)
-    return _judge_clients(state)
+        return _explain_nodes(state, state.nodes)
+    return _explain_clients(state)
 
 
-def _judge_one_machine(state: CoordinatorState) -> Judgement | None:
+def _explain_one_machine(state: CoordinatorState) -> StartObstacle | None:
     size, here = state.world_size, len(state.ranks)
     if not size or not here or here == size:
         return None
     missing = sorted(set(range(min(size, 1 << 16))) - set(state.ranks))
-    return _judge(
+    return _make_obstacle(
         state,
         Obstacle.WRONG_WORLD_SIZE,
         started=here,
@@ -122,7 +122,7 @@ def _judge_one_machine(state: CoordinatorState) -> Judgement | None:
     )
 
 
-def _judge_nodes(state: CoordinatorState, nodes: int) -> Judgement | None:
+def _explain_nodes(state: CoordinatorState, nodes: int) -> StartObstacle | None:
     joined = len({"", *state.hosts})
     if joined >= nodes:
         return None
@@ -130,7 +130,7 @@ def _judge_nodes(state: CoordinatorState, nodes: int) -> Judgement | None:
     more = len(state.missing_names) - _MOST_NAMED
     if more > 0:
         names += f" and {more} more"
-    return _judge(
+    return _make_obstacle(
         state,
         Obstacle.NODES_MISSING,
         joined=joined,
@@ -140,12 +140,12 @@ def _judge_nodes(state: CoordinatorState, nodes: int) -> Judgement | None:
     )
 
 
-def _judge_clients(state: CoordinatorState) -> Judgement | None:
+def _explain_clients(state: CoordinatorState) -> StartObstacle | None:
     """Return the obstacle of a run that announces its size only: each rank has a connection."""
     if not state.world_size or state.in_launcher or state.clients >= state.world_size:
         return None
     missing = sorted(set(range(min(state.world_size, 1 << 16))) - set(state.ranks))
-    return _judge(
+    return _make_obstacle(
         state,
         Obstacle.RANKS_MISSING,
         joined=state.clients,
@@ -160,8 +160,8 @@ def _is_on_one_machine(state: CoordinatorState) -> bool:
     return state.is_loopback or state.nodes == 1
 
 
-def _judge(state: CoordinatorState, obstacle: Obstacle, **details: Scalar) -> Judgement:
-    """Return a judgement with those details that are known."""
+def _make_obstacle(state: CoordinatorState, obstacle: Obstacle, **details: Scalar) -> StartObstacle:
+    """Return an obstacle with those details that are known."""
     known: dict[str, Scalar] = {
         "host": state.host,
         "port": state.port,
@@ -173,7 +173,7 @@ def _judge(state: CoordinatorState, obstacle: Obstacle, **details: Scalar) -> Ju
         **details,
     }
     shown = {name: value for name, value in known.items() if value is not None}
-    return Judgement(obstacle, state.describe(), shown)
+    return StartObstacle(obstacle, state.describe(), shown)
 
 
 def _list_numbers(numbers: Iterable[int]) -> str:

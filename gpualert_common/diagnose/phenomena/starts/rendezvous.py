@@ -17,10 +17,10 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.starts._coordinator import (
-    Judgement,
+    StartObstacle,
+    explain_conflict,
+    explain_state,
     is_complete,
-    judge_conflict,
-    judge_state,
 )
 from gpualert_common.model import Claim
 from gpualert_common.structs import ValidationError, convert
@@ -44,11 +44,11 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return
     try:
         if event.what == "port_in_use":
-            found: Judgement | None = judge_conflict(convert(event.fields, PortConflict))
+            found: StartObstacle | None = explain_conflict(convert(event.fields, PortConflict))
             complete = False
         else:
             state = convert(event.fields, CoordinatorState)
-            found, complete = judge_state(state), is_complete(state)
+            found, complete = explain_state(state), is_complete(state)
     except ValidationError:
         return  # of a later release
     claim = Claim(event.text, _SOURCE)
@@ -69,7 +69,7 @@ def _find_last_event(evidence: Evidence) -> TelemetryEvent | None:
     return (conflicts or events)[-1]
 
 
-def _decide(found: Judgement, claim: Claim) -> Finding:
+def _decide(found: StartObstacle, claim: Claim) -> Finding:
     return Finding(
         FAMILY,
         Weight.DECIDES,
@@ -81,7 +81,7 @@ def _decide(found: Judgement, claim: Claim) -> Finding:
     )
 
 
-def _diagnose_wait(evidence: Evidence, found: Judgement, claim: Claim) -> Iterator[Finding]:
+def _diagnose_wait(evidence: Evidence, found: StartObstacle, claim: Claim) -> Iterator[Finding]:
     """Yield the finding about a run that was still waiting when it was stopped."""
     waited_s = evidence.series(_SOURCE, "waiting_seconds").last
     if waited_s < thresholds.RENDEZVOUS_WAIT_S:
