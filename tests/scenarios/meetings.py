@@ -11,7 +11,7 @@ from gpualert_common.telemetry.coordinator.state import CoordinatorState, PortCo
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.hangs import TIMEOUT
-from tests.scenarios.logs import some_steps, traceback
+from tests.scenarios.logs import falling, plain, some_steps, traceback
 from tests.scenarios.scene import Card, Scene, flat, steps
 
 FAILURES = (
@@ -34,6 +34,12 @@ IN_USE = (
     "torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
     "network address. port: {port}, useIpv6: false, code: -98, name: EADDRINUSE, message: address "
     "already in use"
+)
+NO_HUB = (
+    "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='huggingface.co', "
+    "port=443): Max retries exceeded with url: /api/models/base (Caused by "
+    "NewConnectionError('Failed to establish a new connection: [Errno 101] Network is "
+    "unreachable'))"
 )
 _AT = (0.1, 0.4)
 """Part of the run at which the source reports a state."""
@@ -146,6 +152,60 @@ def wrong_world_size(chance: Random) -> Scene:
     return _waits(chance, state, attribution="job")
 
 
+@scenario("C1", "rendezvous", real_s=7)
+def times_out_in_its_log(chance: Random) -> Scene:
+    """Only the log is known: the store's client gives up."""
+    ms, port = chance.randint(1, 600) * 1000, chance.randint(1024, 65000)
+    message = TIMED_OUT.format(ms=ms, host="127.0.0.1", port=port)
+    return Scene(log=traceback(message, "main", "init_process_group"), code=1)
+
+
+@scenario("C1", "rendezvous", real_s=7)
+def misses_peers_in_its_log(chance: Random) -> Scene:
+    """Only the log is known: the store gives up."""
+    size = chance.randint(2, 64)
+    message = JOINED.format(s=chance.randint(30, 1800), joined=size - 1, size=size)
+    return Scene(log=traceback(message, "main", "init_process_group"), code=1)
+
+
+@scenario("C1", "rendezvous", real_s=7)
+def port_in_use_in_its_log(chance: Random) -> Scene:
+    """Only the log is known: the port is in use; it is free when the source looks."""
+    message = IN_USE.format(port=chance.randint(10, 99))
+    scene = Scene(log=traceback(message, "main", "init_process_group"), code=1)
+    scene.attribution = "unknown"
+    return scene
+
+
+@near_miss("C1", "none", real_s=7)
+def connects_late_and_trains(chance: Random) -> Scene:
+    """Its first attempts fail, and then it trains to its end."""
+    tried = "[W socket.cpp:764] [c10d] The client socket has failed to connect to [node-0]:29500\n"
+    last = chance.choice((200, 1000))
+    log = tried * chance.randint(1, 9) + plain(falling(chance), range(1, last + 1, 5), last)
+    return Scene(log=log)
+
+
+@near_miss("C1", "missing_module", family="A1", real_s=7)
+def fails_before_it_connects(chance: Random) -> Scene:
+    """A rank cannot import its model, before any rendezvous."""
+    message = f"ModuleNotFoundError: No module named 'model_{chance.randint(1, 9)}'"
+    return Scene(log=traceback(message, "main", "load"), code=1)
+
+
+@near_miss("C1", "collective", real_s=7)
+def loses_a_peer(chance: Random) -> Scene:
+    """A peer closes its connection in the middle of the training."""
+    message = "RuntimeError: [pair.cc:534] Connection closed by peer [127.0.0.1]:48213"
+    return Scene(log=some_steps(chance) + traceback(message, "main", "all_reduce"), code=1)
+
+
+@near_miss("C1", "network", family="A1", real_s=7)
+def hub_out_of_reach(chance: Random) -> Scene:
+    """The model cannot be downloaded."""
+    return Scene(log=traceback(NO_HUB, "main", "from_pretrained"), code=1)
+
+
 @near_miss("C1", "collective")
 def lost_a_peer_in_training(chance: Random) -> Scene:
     """It had trained: a peer that is gone is not a rendezvous, even if its port refuses now."""
@@ -157,13 +217,7 @@ def lost_a_peer_in_training(chance: Random) -> Scene:
 @near_miss("C1", "network", family="A1")
 def hub_unreachable(chance: Random) -> Scene:
     """The model cannot be downloaded; the coordinator of the run could not be reached at first."""
-    message = (
-        "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='huggingface.co', "
-        "port=443): Max retries exceeded with url: /api/models/base (Caused by "
-        "NewConnectionError('Failed to establish a new connection: [Errno 101] Network is "
-        "unreachable'))"
-    )
-    log = traceback(message, "main", "from_pretrained")
+    log = traceback(NO_HUB, "main", "from_pretrained")
     return Scene(log=log, code=1, seconds=90.0, events=[_seen(chance, _failed_trial(chance))])
 
 

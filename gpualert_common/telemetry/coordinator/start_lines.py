@@ -27,10 +27,6 @@ _PORT_IN_USE = compile_bytes(
     rb"|failed to listen on any local network address"
 )
 _PORT = compile_bytes(rb"(?:port: |\]:|\b0\.0\.0\.0:|\b127\.0\.0\.1:|on port \W?|, )(\d{2,5})\b")
-_ENDPOINT = compile_bytes(
-    rb"(?:connect to|network address(?:es)? of) \(([^\s,()]{1,253}), ?(\d{1,5})\)"
-    rb"|validate to host ([^\s:,]{1,253}):(\d{1,5})"
-)
 _WAITS = compile_bytes(
     rb"\[c10d\] The (?:client socket|IPv[46] network addresses)|\[c10d\] TCP client failed"
     rb"|\d+/\d+ clients joined|Rendezvous(?:Timeout|Connection|Closed|State)Error"
@@ -44,7 +40,7 @@ _WAITS = compile_bytes(
 class StartLines(Struct, frozen=True):
     """Content of new output: ``is_new`` without any line that is known is other work.
 
-    ``port`` and ``endpoint`` are those of the last line that names one.
+    ``port`` is that of the last line that names one.
     """
 
     is_new: bool = False
@@ -52,7 +48,6 @@ class StartLines(Struct, frozen=True):
     waits: bool = False
     port_in_use: bool = False
     port: int = 0
-    endpoint: tuple[str, int] | None = None
 
 
 class StartLineReader:
@@ -95,20 +90,16 @@ class StartLineReader:
 def parse_start_lines(data: bytes, *, is_long: bool = False) -> StartLines:
     """Return the content of output; with *is_long* it counts as that of a training."""
     trains = is_long or _TRAINS.search(data) is not None
-    port, in_use, endpoint = 0, False, None
+    port, in_use = 0, False
     for line in data.splitlines():
         if _PORT_IN_USE.search(line):
             in_use = True
             named = _PORT.search(line)
             port = int(named[1]) if named is not None else port
-        elif (found := _ENDPOINT.search(line)) is not None:
-            host, number = (found[1] or found[3], found[2] or found[4])
-            endpoint = (host.decode("utf-8", "replace"), int(number))
     return StartLines(
         is_new=True,
         trains=trains,
-        waits=in_use or endpoint is not None or _WAITS.search(data) is not None,
+        waits=in_use or _WAITS.search(data) is not None,
         port_in_use=in_use,
         port=port,
-        endpoint=endpoint,
     )

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.structs import replace, to_builtins
-from gpualert_common.telemetry.coordinator.announcement import Announcement, Endpoint
+from gpualert_common.telemetry.coordinator.announcement import Endpoint
 from gpualert_common.telemetry.coordinator.arrivals import find_missing_nodes, list_hosts
 from gpualert_common.telemetry.coordinator.endpoint_trial import (
     ANSWER_TIMEOUT_S,
@@ -88,7 +88,6 @@ class RendezvousWait(Source):
         age_s = 0.0 if run is None else max(0.0, time.time() - run.started_at)
         self._quiet_since = time.monotonic() - min(age_s, QUIET_S)
         self._cpu = (0.0, 0.0)
-        self._lines = StartLines()
         self._samples = self._working_samples = self._trials = 0
         self._next_trial_at = 0.0
         self._last: CoordinatorState | PortConflict | None = None
@@ -109,8 +108,6 @@ class RendezvousWait(Source):
             return
         if lines.is_new and not lines.waits:
             self._quiet_since = now
-        if lines.waits:
-            self._lines = lines
         stat = read_stat(self._run.pid) if self._run.pid else None
         has_ended = stat is None or not stat.is_live
         works = not has_ended and self._read_processes(now)
@@ -175,8 +172,8 @@ class RendezvousWait(Source):
 
     def _examine(self, now: float, timeout_s: float, *, has_ended: bool) -> Iterator[SourceEvent]:
         """Try the endpoints, and report the first one that fails, or else the first one."""
-        found = self._participants or self._announce_by_log()
-        if found is None or not found.announcement.endpoints:
+        found = self._participants
+        if found is None:
             return
         if found.network and found.network != read_network("self"):
             return  # a container with a network of its own: a trial from here shows nothing
@@ -195,13 +192,6 @@ class RendezvousWait(Source):
         if all(one.outcome is TrialOutcome.IS_HERE for _endpoint, one in results):
             self._next_trial_at = now  # nothing was tried: the tables of this machine are read
         yield from self._emit("rendezvous_state", self._observe(found, endpoint, result))
-
-    def _announce_by_log(self) -> Participants | None:
-        """Return the endpoint that the log names, for a run whose processes were not seen."""
-        named = self._lines.endpoint
-        if named is None:
-            return None
-        return Participants(Announcement(endpoints=(Endpoint(*named, named_by="the log"),)))
 
     def _observe(
         self, found: Participants, endpoint: Endpoint, result: EndpointTrial
