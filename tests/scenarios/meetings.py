@@ -30,6 +30,9 @@ JOINED = (
     "torch.distributed.DistStoreError: Timed out after {s} seconds waiting for clients. "
     "{joined}/{size} clients joined."
 )
+WAITED_FOR_KEY = (
+    "torch.distributed.DistStoreError: wait timeout after 20000ms, keys: /default_pg/0//cpu//0/0"
+)
 IN_USE = (
     "torch.distributed.DistNetworkError: The server socket has failed to listen on any local "
     "network address. port: {port}, useIpv6: false, code: -98, name: EADDRINUSE, message: address "
@@ -113,6 +116,25 @@ def node_missing(chance: Random) -> Scene:
     scene = _fails(chance, state, message)
     scene.attribution = "unknown"
     return scene
+
+
+@scenario("C1", "rendezvous")
+def rank_waits_in_the_store(chance: Random) -> Scene:
+    """A rank gives up its wait for a rank that was never started."""
+    started = chance.randint(1, 7)
+    state = _here(
+        host="127.0.0.1", addresses=("127.0.0.1",), is_loopback=True,
+        world_size=chance.randint(started + 1, 16), ranks=tuple(range(started)), clients=started,
+    )  # fmt: skip
+    scene = _fails(chance, state, WAITED_FOR_KEY)
+    scene.attribution = "job"
+    return scene
+
+
+@near_miss("C1", "collective")
+def rank_waits_for_a_silent_rank(chance: Random) -> Scene:
+    """All nodes are connected, and one rank does not write its key."""
+    return _fails(chance, _here(nodes=2, hosts=("", "10.0.1.1")), WAITED_FOR_KEY)
 
 
 @scenario("C1", "rendezvous")

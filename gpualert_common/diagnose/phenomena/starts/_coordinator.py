@@ -35,6 +35,18 @@ class Obstacle(StrEnum):
     PORT_FREE = "port_free"
 
 
+MISSING_PROCESSES = frozenset(
+    (
+        Obstacle.LOOPBACK,
+        Obstacle.NODES_MISSING,
+        Obstacle.RANKS_MISSING,
+        Obstacle.WRONG_WORLD_SIZE,
+        Obstacle.REPEATED_RANK,
+    )
+)
+"""Obstacles that show that the group was never complete."""
+
+
 class StartObstacle(Struct, frozen=True):
     """An obstacle, and the details that the texts of the rule refer to.
 

@@ -6,7 +6,9 @@ listens, a machine that does not answer, an occupied port, processes that are mi
 was stopped, or reached its time limit, without an error waited for a rendezvous if it had printed
 nothing but connection attempts for a minute, its processes were idle, and the trial shows an
 obstacle that no complete group can have.  A connection that is accepted shows that only while a
-launcher has not started its ranks.  A training that has begun, and any other error, excludes it.
+launcher has not started its ranks.  A rank that waited in vain for a key of another rank in the
+store of PyTorch was in a rendezvous if the trial shows that processes are missing.  A training that
+has begun, and any other error, excludes it.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.starts._coordinator import (
+    MISSING_PROCESSES,
     StartObstacle,
     explain_conflict,
     explain_state,
@@ -32,6 +35,7 @@ _CAUSE = "rendezvous"
 _SOURCE = "rendezvous"
 _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
 """Causes of a run that a person or a limit stopped."""
+_USED_PORT = ("address already in use", "eaddrinuse", "failed to listen", "is utilizing it")
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
@@ -39,8 +43,9 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     event = _find_last_event(evidence)
     if event is None or evidence.has_trained:
         return
-    reported = evidence.resolution.cause == _CAUSE
-    if not reported and not (evidence.is_running or evidence.resolution.cause in _STOPPED):
+    cause, in_store = evidence.resolution.cause, _waited_in_store(evidence)
+    reported = cause == _CAUSE
+    if not (reported or in_store or evidence.is_running or cause in _STOPPED):
         return
     try:
         if event.what == "port_in_use":
@@ -53,7 +58,10 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return  # of a later release
     claim = Claim(event.text, _SOURCE)
     if found is not None and reported:
-        yield _decide(found, claim)
+        yield _decide(found, claim, 0.97 if found.is_certain else 0.9)
+    elif found is not None and in_store:
+        if found.obstacle in MISSING_PROCESSES:
+            yield _decide(found, claim, 0.85)  # the death of a rank may have other evidence
     elif complete and not reported:
         yield Finding(FAMILY, Weight.RULED_OUT, "all processes that it announced had joined")
     elif found is not None and found.is_certain and event.what != "port_in_use":
@@ -65,17 +73,36 @@ def _find_last_event(evidence: Evidence) -> TelemetryEvent | None:
     events = evidence.events("rendezvous_state", "port_in_use", "training_began")
     if not events or events[-1].what == "training_began":
         return None
-    conflicts = [one for one in events if one.what == "port_in_use"]
-    return (conflicts or events)[-1]
+    wanted = "port_in_use" if _reports_used_port(evidence) else "rendezvous_state"
+    return next((one for one in reversed(events) if one.what == wanted), None)
 
 
-def _decide(found: StartObstacle, claim: Claim) -> Finding:
+def _reports_used_port(evidence: Evidence) -> bool:
+    """Return whether the error of the log is that a port was in use."""
+    details = evidence.resolution.details
+    text = f"{details.get('what')} {details.get('message')}".lower()
+    return any(words in text for words in _USED_PORT)
+
+
+def _waited_in_store(evidence: Evidence) -> bool:
+    """Return whether the error is that of a rank which waited for another one in the store."""
+    raised = evidence.resolution.traceback
+    return (
+        evidence.resolution.cause == "collective"
+        and raised is not None
+        and raised.name == "DistStoreError"
+        and raised.message.startswith("wait timeout")
+    )
+
+
+def _decide(found: StartObstacle, claim: Claim, confidence: float) -> Finding:
     return Finding(
         FAMILY,
         Weight.DECIDES,
         found.because,
         cause=_CAUSE,
-        confidence=0.97 if found.is_certain else 0.9,
+        confidence=confidence,
+        over=frozenset(("collective",)),
         claims=(claim,),
         corrections={"obstacle": found.obstacle.value, **found.details},
     )
