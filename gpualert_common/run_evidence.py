@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -30,6 +31,12 @@ _MOST_INDEX_BYTES = 64 << 20
 """Limit for reading: the index of a run of thirty days has 50 MB."""
 _MOST_MOMENTS = 1000
 """Most points of the log's growth that are read: a thousandth of the run's time is exact enough."""
+
+
+_RECENT_S = 10.0
+"""Time after a run's end in which the machine's ports are still those of the run."""
+_TAIL_BYTES = 64 << 10
+_USED_PORT = (b"ddress already in use", b"EADDRINUSE")
 
 
 class RunEvidence:
@@ -140,10 +147,16 @@ class RunEvidence:
         """Sample once the sources that still have evidence of a run without samples."""
         if self.telemetry.sources or not self._launch_record.observe:
             return
-        subject = ObservedRun(self.record.run_id, pid or 0, "", started_at, self.record.path)
+        logs = tuple(self.record.log_path(name) for name in self._launch_record.logs)
+        subject = ObservedRun(
+            self.record.run_id, pid or 0, "", started_at, self.record.path, logs=logs
+        )
         left = ["checkpoints"] if ending.code == 0 else ["kernel_log"]
         if ending.code == 0 and progress is not None and progress.counts.last_step:
             left.append("checkpoint_files")
+        is_recent = abs(time.time() - (ending.ended_at or 0.0)) < _RECENT_S
+        if ending.code != 0 and is_recent and any(map(_reports_used_port, logs)):
+            left.append("rendezvous")
         for source in left:
             self.telemetry.add(*sample_once(source, subject))
 
@@ -225,3 +238,14 @@ def _date_steps(
         and point.step is not None
         and (point.file, point.segment) == (last.file, last.segment)
     )
+
+
+def _reports_used_port(path: str) -> bool:
+    """Return whether the end of a log reports that a port was in use."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            tail = file.read(_TAIL_BYTES)
+    except OSError:
+        return False
+    return any(words in tail for words in _USED_PORT)

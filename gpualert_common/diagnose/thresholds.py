@@ -142,6 +142,15 @@ IDLE_GPU_PERCENT = Threshold(
     1.0, "%", "a GPU without a kernel reads 0; one sample of housekeeping does not count"
 )
 
+# -- rendezvous ------------------------------------------------------------------------------------
+
+RENDEZVOUS_WAIT_S = Threshold(
+    60.0,
+    "s",
+    "nodes of one job start within a minute of each other; a slower start is no failure by itself",
+    "torchrun: its agents wait 600 s for each other by default, and its stores 60 s",
+)
+
 # -- D: throughput ---------------------------------------------------------------------------
 
 STARVED_GPU_PERCENT = Threshold(

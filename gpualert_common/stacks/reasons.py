@@ -56,6 +56,7 @@ class HangReason(StrEnum):
     MISSING_RANK = "missing_rank"
     MISMATCH = "mismatch"
     PEERS = "peers"
+    RENDEZVOUS = "rendezvous"
     UNKNOWN = "unknown"
 
 
@@ -136,6 +137,9 @@ def _explain_peers(found: Culprits) -> HangExplanation:
     text = describe_culprits(found)
     if found.missing:
         return HangExplanation(HangReason.MISSING_RANK, text, place, rank=found.missing[0])
+    activities = {group.activity for group in found.waiting}
+    if activities == {StackActivity.RENDEZVOUS}:
+        return HangExplanation(HangReason.RENDEZVOUS, text, place)
     reason = HangReason.MISMATCH if found.is_mismatch else HangReason.PEERS
     return HangExplanation(reason, text, place)
 

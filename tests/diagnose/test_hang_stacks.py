@@ -6,10 +6,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from gpualert_common.stacks.dump import Wait, WaitKind
+from gpualert_common.stacks.dump import StackFrame, Wait, WaitKind
 from tests.scenarios.hangs import ranks_of, stands_while_busy
 from tests.scenarios.scene import Scene, steps
-from tests.stacks.composed import collective, in_own_code, make_dump
+from tests.stacks.composed import TORCH, collective, in_own_code, make_dump, own
 
 _STOPPED = (collective()[0], Wait(WaitKind.STOPPED, "is stopped by a signal"))
 _WATCHDOG = (
@@ -131,3 +131,14 @@ def test_ranks_that_wait_idly(tmp_path: Path) -> None:
     scene = stands_while_busy(chance, dump, cores=steps((0.0, 0.001)))
     scene.cards = ()
     assert named(verdict_of(scene, tmp_path)) == ("collective", "C2", "unknown")
+
+
+def test_ranks_that_wait_for_others_to_join(tmp_path: Path) -> None:
+    """Idle ranks that wait for others to join are a rendezvous."""
+    chance = Random(12)
+    frames = (StackFrame("_tcp_rendezvous_handler", f"{TORCH}distributed/rendezvous.py", 211),)
+    joining = ((*frames, own("main", 3)), Wait(WaitKind.SOCKET, "waits for a socket"))
+    dump = make_dump(dict.fromkeys(range(4), joining))
+    scene = stands_while_busy(chance, dump, cores=steps((0.0, 0.001)))
+    scene.cards = ()
+    assert named(verdict_of(scene, tmp_path))[:2] == ("rendezvous", "C1")

@@ -11,6 +11,7 @@ packages=(
     cron            # runs without a terminal
     e2fsprogs       # a filesystem of our own to fill and to freeze
     faketime        # a wall clock that jumps
+    iproute2        # machines of a test: network namespaces with a cable between them
     jq              # a reader behind a pipe
     postfix         # a mail server as it is used everywhere
     postgresql      # a database for Airflow with several workers

@@ -90,6 +90,7 @@ class Case:
         scene = self.make(chance)
         scene.seed = seed
         scene.cause = scene.cause or self.cause
+        scene.attribution = scene.attribution or side_of(scene.cause)
         scene = disturbed(scene, chance)
         return with_sources_missing(scene, chance) if missing else scene
 

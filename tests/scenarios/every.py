@@ -8,6 +8,7 @@ from tests.scenarios import (
     hangs,
     hardware,
     history,
+    meetings,
     memory,
     restarts,
     startups,
@@ -16,14 +17,6 @@ from tests.scenarios import (
 )
 
 MODULES = (
-    collectives,
-    ends,
-    hangs,
-    hardware,
-    history,
-    memory,
-    restarts,
-    startups,
-    throughput,
-    training,
+    *(collectives, ends, hangs, hardware, history, memory),
+    *(meetings, restarts, startups, throughput, training),
 )

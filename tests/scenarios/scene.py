@@ -97,11 +97,12 @@ class Scene:
 
     ``silent_s`` is the time between its last output and its end; ``cores`` the processor usage;
     ``checkpoints`` the facts of that source.  ``cause`` is the true one, if it depends on a random
-    choice.  ``earlier`` are earlier runs of the same command in the history; ``given`` are further
-    facts of the source environment, ``custody`` those of an engine.  ``printed`` is the part of the
-    log that was printed, for its index; ``first_sample_s`` the time of the first sample.  ``dumps``
-    are stacks, each with its time in seconds before the end.  At ``memory_limit_mib`` the kernel
-    kills a real child for memory.
+    choice, and ``attribution``, if it depends on more than the cause.  ``earlier`` are earlier runs
+    of the same command in the history; ``given`` are further facts of the source environment,
+    ``custody`` those of an engine.  ``printed`` is the part of the log that was printed, for its
+    index; ``first_sample_s`` the time of the first sample; ``waited_s`` the wait for a rendezvous
+    at the end, as its source measures it.  ``dumps`` are stacks, each with its time in seconds
+    before the end.  At ``memory_limit_mib`` the kernel kills a real child for memory.
     """
 
     cards: Sequence[Card] = ()
@@ -122,6 +123,7 @@ class Scene:
     command: Sequence[str] = ("python", "train.py")
     checkpoints: dict[str, Any] = field(default_factory=dict)
     cause: str = ""
+    attribution: str = ""
     earlier: Sequence[Scene] = ()
     given: dict[str, Any] = field(default_factory=dict)
     custody: Owner | None = None
@@ -129,6 +131,7 @@ class Scene:
     printed: Curve | None = None
     first_sample_s: float = 0.0
     dumps: Sequence[tuple[float, Dump]] = ()
+    waited_s: float = 0.0
     hostname: str = field(default_factory=lambda: os.uname().nodename)
     seed: int = 0
 
@@ -201,6 +204,10 @@ class Scene:
             if "processes" not in self.missing:
                 values = {"cpu_seconds_total": cpu_s, "processes": 9}
                 seen.append(("processes", Sample("host:tree", values)))
+            if self.waited_s and "rendezvous" not in self.missing:
+                waited_s = self.waited_s - (1 - part) * self.seconds
+                wait = Sample("rendezvous", {"waiting_seconds": max(0.0, waited_s)})
+                seen.append(("rendezvous", wait))
             if self.host:
                 host = {name: curve(part) for name, curve in self.host.items()}
                 seen.append(("pressure", Sample("host", host)))
@@ -225,6 +232,7 @@ class Scene:
             "pressure": {},
             "environment": {"variables": self.variables, **self.given},
             "checkpoints": self.checkpoints,
+            "rendezvous": {},
         }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.scenarios.catalogue import Case, Outcome, is_crossed, side_of
+from tests.scenarios.catalogue import Case, Outcome, is_crossed
 from tests.scenarios.scene import Scene
 
 CaseTallies = Sequence[tuple[Case, "Tally"]]
@@ -45,7 +45,7 @@ class Tally:
             true, told = f"{true}, {family}", f"{told}, {found}"
         self.causes[true, told] += 1
         self.outcomes[case.compare(scene, verdict)] += 1
-        self.crossed += is_crossed(side_of(scene.cause), verdict["attribution"])
+        self.crossed += is_crossed(scene.attribution, verdict["attribution"])
 
 
 def print_tally(title: str, by_case: CaseTallies) -> None:

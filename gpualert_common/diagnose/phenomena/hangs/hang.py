@@ -8,7 +8,8 @@ The stacks of its processes, taken in that time, name the reason: the rank that 
 for, and on what it waits itself.  If two dumps show the same, and that process used no processor in
 between or computed at one place, it counts as a hang also where processors and GPUs are busy, since
 ranks that wait keep them busy.  A process that was elsewhere in an earlier dump does not hang.
-Where the ranks wait for each other, or for one that is gone, the cause is the collective operation.
+Where the ranks wait for each other, or for one that is gone, the cause is the collective operation;
+where they wait for others to join, it is the rendezvous.
 """
 
 from __future__ import annotations
@@ -28,14 +29,19 @@ from gpualert_common.model import Claim
 from gpualert_common.stacks.reasons import HangExplanation, HangReason
 
 FAMILY = "C3"
-_COLLECTIVE_FAMILY = "C2"
 _CAUSE = "idle_hang"
 _COLLECTIVE = "collective"
 _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown", "idle_hang"))
 """Causes of a run that a person or a limit stopped because it no longer made progress."""
 _LIMITS = frozenset(("time_limit", _COLLECTIVE, _CAUSE))
 """Causes of a run that a limit, or the watchdog of its framework, ended."""
-_AMONG_RANKS = frozenset((HangReason.PEERS, HangReason.MISMATCH, HangReason.MISSING_RANK))
+_AMONG_RANKS = {
+    HangReason.PEERS: ("C2", _COLLECTIVE),
+    HangReason.MISMATCH: ("C2", _COLLECTIVE),
+    HangReason.MISSING_RANK: ("C2", _COLLECTIVE),
+    HangReason.RENDEZVOUS: ("C1", "rendezvous"),
+}
+"""Family and cause of the reasons that no process of this machine explains alone."""
 _NO_HANG = frozenset((HangReason.COMPUTATION, HangReason.UNKNOWN))
 """Reasons that say nothing against the work of processors and GPUs."""
 _LASTING = frozenset((HangReason.STOPPED, HangReason.DEBUGGER))
@@ -90,15 +96,18 @@ def _is_certain(hang: HangExplanation) -> bool:
     """
     if hang.reason in _LASTING:
         return True
-    return hang.is_confirmed and hang.reason not in (*_NO_HANG, HangReason.PEERS)
+    return hang.is_confirmed and hang.reason not in (
+        *_NO_HANG,
+        HangReason.PEERS,
+        HangReason.RENDEZVOUS,
+    )
 
 
 def _explain(
     evidence: Evidence, hang: HangExplanation, silent: str, *more: Claim, confidence: float
 ) -> Finding:
     """Return the finding of a hang whose reason the stacks show."""
-    is_among_ranks = hang.reason in _AMONG_RANKS
-    cause = _COLLECTIVE if is_among_ranks else _CAUSE
+    family, cause = _AMONG_RANKS.get(hang.reason, (FAMILY, _CAUSE))
     is_limit = evidence.resolution.cause in _LIMITS
     details: dict[str, Scalar] = {
         "silent_s": round(evidence.silence_s),
@@ -110,7 +119,7 @@ def _explain(
     if hang.rank is not None:
         details["hang_rank"] = hang.rank
     return Finding(
-        _COLLECTIVE_FAMILY if is_among_ranks else FAMILY,
+        family,
         Weight.DECIDES if is_limit else Weight.WARNS,
         f"{silent}: {hang.text}",
         cause=cause if is_limit else "",

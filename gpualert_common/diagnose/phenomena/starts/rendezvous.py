@@ -1,0 +1,128 @@
+"""Processes of a distributed run that do not find each other, before the first step.
+
+The source ``rendezvous`` tries the coordinator's address while the run waits.  If the log reports a
+failed rendezvous, the trial decides its reason: a name that is not resolved, a port on which nobody
+listens, a machine that does not answer, an occupied port, processes that are missing.  A run that
+was stopped, or reached its time limit, without an error waited for a rendezvous if it had printed
+nothing but connection attempts for a minute, its processes were idle, and the trial shows an
+obstacle that no complete group can have.  A connection that is accepted shows that only while a
+launcher has not started its ranks.  A rank that waited in vain for a key of another rank in the
+store of PyTorch was in a rendezvous if the trial shows that processes are missing.  A training that
+has begun, and any other error, excludes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.evidence import Evidence
+from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.phenomena.starts._coordinator import (
+    MISSING_PROCESSES,
+    StartObstacle,
+    explain_conflict,
+    explain_state,
+    is_complete,
+)
+from gpualert_common.model import Claim
+from gpualert_common.structs import ValidationError, convert
+from gpualert_common.telemetry.coordinator.state import CoordinatorState, PortConflict
+from gpualert_common.telemetry.series import TelemetryEvent
+
+FAMILY = "C1"
+_CAUSE = "rendezvous"
+_SOURCE = "rendezvous"
+_STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
+"""Causes of a run that a person or a limit stopped."""
+_USED_PORT = ("address already in use", "eaddrinuse", "failed to listen", "is utilizing it")
+
+
+def diagnose(evidence: Evidence) -> Iterator[Finding]:
+    """Yield why the processes do not find each other, if a trial shows it."""
+    event = _find_last_event(evidence)
+    if event is None or evidence.has_trained:
+        return
+    cause, in_store = evidence.resolution.cause, _waited_in_store(evidence)
+    reported = cause == _CAUSE
+    if not (reported or in_store or evidence.is_running or cause in _STOPPED):
+        return
+    try:
+        if event.what == "port_in_use":
+            found: StartObstacle | None = explain_conflict(convert(event.fields, PortConflict))
+            complete = False
+        else:
+            state = convert(event.fields, CoordinatorState)
+            found, complete = explain_state(state), is_complete(state)
+    except ValidationError:
+        return  # of a later release
+    claim = Claim(event.text, _SOURCE)
+    if found is not None and reported:
+        yield _decide(found, claim, 0.97 if found.is_certain else 0.9)
+    elif found is not None and in_store:
+        if found.obstacle in MISSING_PROCESSES:
+            yield _decide(found, claim, 0.85)  # the death of a rank may have other evidence
+    elif complete and not reported:
+        yield Finding(FAMILY, Weight.RULED_OUT, "all processes that it announced had joined")
+    elif found is not None and found.is_certain and event.what != "port_in_use":
+        yield from _diagnose_wait(evidence, found, claim)
+
+
+def _find_last_event(evidence: Evidence) -> TelemetryEvent | None:
+    """Return the last state; None if the run passed its rendezvous after it."""
+    events = evidence.events("rendezvous_state", "port_in_use", "training_began")
+    if not events or events[-1].what == "training_began":
+        return None
+    wanted = "port_in_use" if _reports_used_port(evidence) else "rendezvous_state"
+    return next((one for one in reversed(events) if one.what == wanted), None)
+
+
+def _reports_used_port(evidence: Evidence) -> bool:
+    """Return whether the error of the log is that a port was in use."""
+    details = evidence.resolution.details
+    text = f"{details.get('what')} {details.get('message')}".lower()
+    return any(words in text for words in _USED_PORT)
+
+
+def _waited_in_store(evidence: Evidence) -> bool:
+    """Return whether the error is that of a rank which waited for another one in the store."""
+    raised = evidence.resolution.traceback
+    return (
+        evidence.resolution.cause == "collective"
+        and raised is not None
+        and raised.name == "DistStoreError"
+        and raised.message.startswith("wait timeout")
+    )
+
+
+def _decide(found: StartObstacle, claim: Claim, confidence: float) -> Finding:
+    return Finding(
+        FAMILY,
+        Weight.DECIDES,
+        found.because,
+        cause=_CAUSE,
+        confidence=confidence,
+        over=frozenset(("collective",)),
+        claims=(claim,),
+        corrections={"obstacle": found.obstacle.value, **found.details},
+    )
+
+
+def _diagnose_wait(evidence: Evidence, found: StartObstacle, claim: Claim) -> Iterator[Finding]:
+    """Yield the finding about a run that was still waiting when it was stopped."""
+    waited_s = evidence.series(_SOURCE, "waiting_seconds").last
+    if waited_s < thresholds.RENDEZVOUS_WAIT_S:
+        return
+    is_limit = evidence.resolution.cause == "time_limit"
+    waited = f"it printed nothing but connection attempts for its last {waited_s:.0f} s"
+    yield Finding(
+        FAMILY,
+        Weight.DECIDES if is_limit else Weight.WARNS,
+        f"it waited for its other processes: {found.because}",
+        cause=_CAUSE if is_limit else "",
+        confidence=0.93,
+        over=frozenset(("time_limit",)),
+        kind="waits_for_rendezvous",
+        claims=(claim, Claim(waited, _SOURCE)),
+        corrections={"obstacle": found.obstacle.value, **found.details},
+    )
