@@ -44,6 +44,8 @@ _AMONG_RANKS = {
 """Family and cause of the reasons that no process of this machine explains alone."""
 _NO_HANG = frozenset((HangReason.COMPUTATION, HangReason.UNKNOWN))
 """Reasons that say nothing against the work of processors and GPUs."""
+_NEED_IDLENESS = frozenset((HangReason.PEERS, HangReason.RENDEZVOUS))
+"""Reasons that a run at work shows, too: its ranks are often all in one operation."""
 _LASTING = frozenset((HangReason.STOPPED, HangReason.DEBUGGER))
 """Reasons that do not pass by themselves."""
 
