@@ -31,7 +31,9 @@ _SOURCES = ("flight_recorder", "log", "nccl_ras")
 _CERTAIN = frozenset((StallKind.MISMATCH, StallKind.ORDER))
 """Kinds that explain the stall.  For the others, the stack of a rank may name the reason."""
 _MOST_LOCAL_RANKS = 256
-_STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
+_LIMITS = frozenset(("time_limit", "idle_hang"))
+"""Causes of a run that a limit ended: of its time, or of the time without progress."""
+_STOPPED = _LIMITS | {"cancelled", "preempted", "killed_unknown"}
 """Causes of a run that a person or a limit stopped because it no longer made progress."""
 
 
@@ -46,7 +48,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         return
     stall, text = stalls[source]
     claim = Claim(text, source, rank=stall.culprits[0] if len(stall.culprits) == 1 else None)
-    is_limit, is_certain = cause == "time_limit", stall.kind in _CERTAIN and source != "log"
+    is_limit, is_certain = cause in _LIMITS, stall.kind in _CERTAIN and source != "log"
     is_named = is_limit or cause == _CAUSE
     decides = is_limit or (is_named and is_certain)
     yield Finding(
@@ -55,7 +57,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         text,
         cause=_CAUSE if is_named else "",
         confidence=0.97 if is_certain else 0.9,
-        over=frozenset(("time_limit",)),
+        over=_LIMITS,
         kind="" if is_named else "collective_stalled",
         claims=(claim,),
         corrections=_make_details(stall),
@@ -88,8 +90,7 @@ def _is_lasting(event: TelemetryEvent, evidence: Evidence) -> bool:
     """Return whether the run came no further after the stall was seen."""
     if evidence.resolution.cause == _CAUSE:
         return evidence.count_steps_since(event.at) == 0
-    silence_s = evidence.ended_at - max(evidence.observations.last_output_at, evidence.started_at)
-    is_silent = silence_s >= thresholds.SILENCE_S or event.source == "flight_recorder"
+    is_silent = evidence.silence_s >= thresholds.SILENCE_S or event.source == "flight_recorder"
     return is_silent and evidence.count_steps_since(event.at) == 0
 
 
