@@ -96,13 +96,8 @@ def _is_certain(hang: HangExplanation) -> bool:
     One dump also shows waits that pass, and ranks that communicate a lot are often all in one
     operation.
     """
-    if hang.reason in _LASTING:
-        return True
-    return hang.is_confirmed and hang.reason not in (
-        *_NO_HANG,
-        HangReason.PEERS,
-        HangReason.RENDEZVOUS,
-    )
+    is_shown_at_work = hang.reason in _NO_HANG | _NEED_IDLENESS
+    return hang.reason in _LASTING or (hang.is_confirmed and not is_shown_at_work)
 
 
 def _explain(
