@@ -71,7 +71,7 @@ def mismatch_in_the_dumps(chance: Random) -> Scene:
     return Scene(log=_TIMED_OUT, code=1, cards=[Card()], events=events)
 
 
-@scenario("C2", "collective")
+@scenario("C2", "collective", real_s=7)
 def behind_by_the_watchdogs(chance: Random) -> Scene:
     """The numbers of the watchdogs show the rank that is behind."""
     behind = chance.randrange(1, 8)
@@ -85,6 +85,12 @@ def behind_by_the_watchdogs(chance: Random) -> Scene:
     return Scene(log=_TIMED_OUT + "".join(lines), code=1, cards=[Card()])
 
 
+@scenario("C2", "collective", real_s=7)
+def one_watchdog_gave_up(_chance: Random) -> Scene:
+    """Only the watchdog of one rank reports, without the numbers of the others."""
+    return Scene(log=_TIMED_OUT, code=1, cards=[Card()])
+
+
 @near_miss("C2", "time_limit")
 def waited_and_went_on(chance: Random) -> Scene:
     """An early stall that passed: it printed until the end."""
@@ -92,7 +98,7 @@ def waited_and_went_on(chance: Random) -> Scene:
     return Scene(cards=[Card()], silent_s=chance.uniform(1.0, 60.0), events=events, **TIMEOUT)  # type: ignore[arg-type]
 
 
-@near_miss("C2", "time_limit")
+@near_miss("C2", "time_limit", real_s=7)
 def silent_without_a_stall(chance: Random) -> Scene:
     """It prints once an hour, and no rank waits for another one."""
     return Scene(cards=[Card()], silent_s=chance.uniform(600, 3000), **TIMEOUT)  # type: ignore[arg-type]
@@ -107,9 +113,9 @@ def stall_of_a_later_release(chance: Random) -> Scene:
     return scene
 
 
-@near_miss("C2", "cuda_oom", family="B1")
-def waited_for_a_failed_rank(chance: Random) -> Scene:
-    """A rank ran out of memory; the others waited for it."""
+@near_miss("C2", "cuda_oom", family="B1", real_s=7)
+def waited_for_a_failed_rank(_chance: Random) -> Scene:
+    """A rank ran out of memory; the watchdog of another one waited for it."""
     log = (
         "[rank1]: Traceback (most recent call last):\n"
         '[rank1]:   File "train.py", line 7, in <module>\n'
@@ -117,7 +123,7 @@ def waited_for_a_failed_rank(chance: Random) -> Scene:
         "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has"
         " a total capacity of 79.20 GiB of which 1.10 GiB is free.\n"
     )
-    return Scene(log=log, code=1, events=[("flight_recorder", 0.99, _event(_stall(chance)))])
+    return Scene(log=log + _TIMED_OUT, code=1)
 
 
 @near_miss("C2", "none", family="G1", health="unverifiable")

@@ -236,13 +236,6 @@ def lost_a_peer_in_training(chance: Random) -> Scene:
     return Scene(log=log, code=1, events=[_seen(chance, _failed_trial(chance))], waited_s=0.0)
 
 
-@near_miss("C1", "network", family="A1")
-def hub_unreachable(chance: Random) -> Scene:
-    """The model cannot be downloaded; the coordinator of the run could not be reached at first."""
-    log = traceback(NO_HUB, "main", "from_pretrained")
-    return Scene(log=log, code=1, seconds=90.0, events=[_seen(chance, _failed_trial(chance))])
-
-
 @near_miss("C1", "idle_hang")
 def stuck_in_a_complete_group(chance: Random) -> Scene:
     """All nodes are connected, and it stands still before its first step."""
