@@ -13,8 +13,6 @@ import pytest
 from tests.faults.networks import DROPPED, FIRST, SECOND, Network, network
 from tests.supervised import PROGRAM, PYTHON, Lab, free_port, until
 
-pytestmark = pytest.mark.e2e
-
 TRAINING = """
 import datetime, os, sys
 import torch.distributed as dist
@@ -172,6 +170,7 @@ print(store.get("key").decode(), flush=True)
 """
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("backend", ["libuv", "socket"])
 def test_trials_disturb_no_store(backend: str, runs: Runs) -> None:
     """A store of PyTorch serves its clients after trials, and prints nothing about them."""
@@ -188,14 +187,13 @@ def test_trials_disturb_no_store(backend: str, runs: Runs) -> None:
     assert lines == [b"value"]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     ("name", "attribution", "words"),
     [
         ("unknown_name", "job", "the name node-0 does not exist"),
         ("refused", "unknown", f"{SECOND}:"),
         ("no_answer", "infrastructure", f"no answer from {DROPPED}:"),
-        ("wrong_world_size", "job", "the world size is 3, the number of processes 2"),
-        ("nodes_missing", "unknown", "2 of 3 nodes joined"),
         ("port_held", "job", "is held by process"),
     ],
 )
@@ -209,6 +207,20 @@ def test_each_told_apart(name: str, attribution: str, words: str, runs: Runs) ->
     assert "rendezvous" in [claim["source"] for claim in verdict["shows"]]
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("name", "attribution", "words"),
+    [
+        ("wrong_world_size", "job", "the world size is 3, the number of processes 2"),
+        ("nodes_missing", "unknown", "2 of 3 nodes joined"),
+    ],
+)
+def test_incomplete_group(name: str, attribution: str, words: str, runs: Runs) -> None:
+    """Missing processes are counted; on a busy machine they may start too late for that."""
+    test_each_told_apart(name, attribution, words, runs)
+
+
+@pytest.mark.e2e
 def test_complete(runs: Runs) -> None:
     """A training of two machines that find each other is not disturbed."""
     assert runs.verdict("complete")["cause"] == "none"

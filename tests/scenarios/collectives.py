@@ -68,7 +68,7 @@ def mismatch_in_the_dumps(chance: Random) -> Scene:
     """The watchdog gives up; the dumps show another call on one rank."""
     stall = _stall(chance, StallKind.MISMATCH, difference=Difference.SIZE, other_call="broadcast")
     events = [("flight_recorder", 0.99, _event(stall))]
-    return Scene(log=_TIMED_OUT, code=1, cards=[Card()], events=events)
+    return Scene(log=_TIMED_OUT, code=1, cards=[Card()], events=events, attribution="job")
 
 
 @scenario("C2", "collective", real_s=7)

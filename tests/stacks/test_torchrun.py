@@ -23,7 +23,7 @@ _MODES = {
     "wait_for_a_child": (HangReason.SLEEP, ""),
 }
 """Reason and place of each mode of the training."""
-_IN_CI = frozenset(("fork_with_a_held_lock", "train_from_a_loader"))
+_IN_CI = frozenset(("fork_with_a_held_lock",))
 _SIZES = (2, 4, 8)
 
 
