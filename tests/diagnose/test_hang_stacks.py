@@ -142,3 +142,12 @@ def test_ranks_that_wait_for_others_to_join(tmp_path: Path) -> None:
     scene = stands_while_busy(chance, dump, cores=steps((0.0, 0.001)))
     scene.cards = ()
     assert named(verdict_of(scene, tmp_path))[:2] == ("rendezvous", "C1")
+
+
+def test_short_evaluation_at_one_line(tmp_path: Path) -> None:
+    """A rank that computes at one line for minutes may evaluate; it is no hang yet."""
+    chance = Random(13)
+    places = ranks_of(chance, in_own_code("evaluate", WaitKind.RUNS))
+    scene = stands_while_busy(chance, make_dump(places), make_dump(places, cpu_s=29.0))
+    scene.silent_s = 400.0
+    assert verdict_of(scene, tmp_path)["cause"] == "time_limit"

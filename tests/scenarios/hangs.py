@@ -153,7 +153,9 @@ def rank_in_a_loop(chance: Random) -> Scene:
     """Ranks wait for one that computes at one line without an end."""
     places = ranks_of(chance, in_own_code("spin", WaitKind.RUNS))
     first, second = make_dump(places), make_dump(places, cpu_s=29.0)
-    return stands_while_busy(chance, first, second)
+    scene = stands_while_busy(chance, first, second)
+    scene.silent_s = chance.uniform(700.0, 3000.0)
+    return scene
 
 
 @near_miss("C3", "time_limit")

@@ -88,7 +88,7 @@ def test_other_operation(lab: Lab) -> None:
     lab.gpualert("stop", "--grace", "0s")
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_evaluating_rank(lab: Lab) -> None:
     """A rank that evaluates while the others wait computes, and is no hang."""
     launch(lab, 2, "evaluate", str(lab.home / "go"))

@@ -73,7 +73,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     last_output_at = evidence.observations.last_output_at
     cores = cores_used(evidence, last_output_at)
     gpu_load = gpu_percent(evidence, last_output_at)
-    if hang is not None and _is_certain(hang):
+    if hang is not None and _is_certain(hang, silence_s):
         yield _explain(evidence, hang, silent, confidence=0.95)
     elif cores is None:
         return
@@ -90,12 +90,14 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield _hang(evidence, silent, cores, gpu_load)
 
 
-def _is_certain(hang: HangExplanation) -> bool:
+def _is_certain(hang: HangExplanation, silence_s: float) -> bool:
     """Return whether the stacks show a hang, also of a run that keeps processors and GPUs busy.
 
     One dump also shows waits that pass, and ranks that communicate a lot are often all in one
-    operation.
+    operation.  An evaluation, too, may compute at one line for minutes.
     """
+    if hang.reason is HangReason.LOOP and silence_s < thresholds.LONG_SILENCE_S:
+        return False
     is_shown_at_work = hang.reason in _NO_HANG | _NEED_IDLENESS
     return hang.reason in _LASTING or (hang.is_confirmed and not is_shown_at_work)
 
