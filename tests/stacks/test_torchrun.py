@@ -73,7 +73,7 @@ def test_rank_that_holds_up_the_others(lab: Lab, mode: str, ranks: int) -> None:
     assert found.place.startswith(place)
     assert not found.is_moving
     waiting = "rank 0 waits" if ranks == 2 else f"ranks 0, 2-{ranks - 1} wait"
-    assert found.text.startswith(f"{waiting} in all_reduce at train (")
+    assert found.text.startswith(f"{waiting} in all_reduce at train")
     lab.gpualert("stop", "--grace", "0s")
 
 
