@@ -39,7 +39,7 @@ _NAMES = {
 """Names of functions of PyTorch, for those that its watchdog, its recorder and NCCL write."""
 
 Signature = tuple[tuple[str, int | None, int | None, tuple[str, ...]], ...]
-"""What all ranks have in common at one place: operation, numbers of elements and types."""
+"""Part of a call that all ranks share at one place: operation, numbers of elements and types."""
 
 
 class Mismatch(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpualert_common.errors import GPUAlertError
 from gpualert_common.record import Record
 
 _MOST_LINES = 60
@@ -25,14 +26,13 @@ class StackLines:
 
         try:
             dumps = read_dumps(self._record)
-        except Exception as error:
+            new, self._shown = dumps[self._shown :], len(dumps)
+            text, cwd = TextSanitizer(Redactor()), self._record.spec.cwd
+            lines = [line for dump in new for line in render_stacks(dump, text, cwd=cwd) if line]
+        except (OSError, GPUAlertError) as error:
             if isinstance(error, OSError) and error.errno is None:
                 raise  # an engine's time-out, which may land here
             return []
-        new, self._shown = dumps[self._shown :], len(dumps)
-        text = TextSanitizer(Redactor())
-        cwd = self._record.spec.cwd if new else None
-        lines = [line for dump in new for line in render_stacks(dump, text, cwd=cwd) if line]
         more = [f"{len(lines) - _MOST_LINES} more lines: gpualert stacks --stored"]
         shown = lines if len(lines) <= _MOST_LINES else lines[:_MOST_LINES] + more
         return [f"[gpualert] {line}" for line in shown]

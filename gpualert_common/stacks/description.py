@@ -56,8 +56,8 @@ def _describe_first(group: Group) -> str:
         return wait.text
     if group.activity is StackActivity.COLLECTIVE and group.frames:
         return f"is in {_name_operation(group)}"
-    is_told = wait.kind in (WaitKind.LOCK, WaitKind.SLEEP, WaitKind.RUNS)
-    if is_told or group.activity in (StackActivity.WORKER, StackActivity.LAUNCHER):
+    has_no_detail = wait.kind in (WaitKind.LOCK, WaitKind.SLEEP, WaitKind.RUNS)
+    if has_no_detail or group.activity in (StackActivity.WORKER, StackActivity.LAUNCHER):
         return PHRASES[group.activity]
     return f"{PHRASES[group.activity]}: it {wait.text}"
 

@@ -120,6 +120,11 @@ class Dump(Struct, frozen=True):
     problem: str = ""
     remedy: str = ""
 
+    def is_sound(self, process: ProcessStack) -> bool:
+        """Return whether a process has a main thread, and its threads have stacks of the dump."""
+        indices = [one.stack for one in process.threads if one.stack is not None]
+        return bool(process.threads) and all(0 <= one < len(self.stacks) for one in indices)
+
     def frames(self, thread: Thread) -> tuple[StackFrame, ...]:
         """Return the frames of a thread, the innermost first; empty where they are not known."""
         return () if thread.stack is None else self.stacks[thread.stack]

@@ -48,9 +48,11 @@ def read_dumps(record: Record) -> list[Dump]:
     found = []
     for line in (record.read_part(STACKS, 0, _MOST_BYTES) or b"").splitlines()[:MOST_DUMPS]:
         try:
-            found.append(decode(Dump, json.loads(line), where))
+            dump = decode(Dump, json.loads(line), where)
         except (ValueError, RecursionError, DamagedFileError, RecordError):
             continue  # a line that is incomplete, or of a later release
+        if all(map(dump.is_sound, dump.processes)):
+            found.append(dump)
     return found
 
 

@@ -37,6 +37,18 @@ def test_damaged_lines(tmp_path: Path) -> None:
     assert [dump.processes[0].label for dump in read_dumps(record)] == ["rank:0", "rank:1"]
 
 
+def test_dumps_that_contradict_themselves(tmp_path: Path) -> None:
+    """A process without a thread, and a stack that the dump does not have, cost the dump."""
+    record = Record.create(str(tmp_path / "run"))
+    dump = make_dump({0: collective()})
+    (process,) = dump.processes
+    store_dump(record, replace(dump, processes=(replace(process, threads=()),)))
+    for index in (-1, 7):
+        threads = (replace(process.main, stack=index),)
+        store_dump(record, replace(dump, processes=(replace(process, threads=threads),)))
+    assert read_dumps(record) == []
+
+
 def test_large_dump(tmp_path: Path) -> None:
     """A dump with too many threads is stored with its main threads only."""
     record = Record.create(str(tmp_path / "run"))
