@@ -45,7 +45,7 @@ class Group(Struct, frozen=True):
 def rank_of(process: ProcessStack) -> str:
     """Return the number of a rank as text; "" for a process that is none."""
     kind, _, number = process.label.partition(":")
-    return number if kind in ("rank", "local_rank") else ""
+    return number if kind in ("rank", "local_rank") and number.isdecimal() else ""
 
 
 def group_processes(dump: Dump) -> list[Group]:

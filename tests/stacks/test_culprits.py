@@ -11,6 +11,7 @@ from gpualert_common.stacks.culprits import Culprits, find_culprits
 from gpualert_common.stacks.description import describe_culprits
 from gpualert_common.stacks.dump import Dump, Wait, WaitKind
 from gpualert_common.stacks.groups import group_processes, rank_of
+from gpualert_common.structs import replace
 from tests.stacks.composed import Place, Variant, backward, collective, in_own_code, make_dump
 
 VARIANTS = 200
@@ -86,6 +87,14 @@ def test_nobody_waits() -> None:
     """Ranks that compute at different places wait for nobody."""
     places = {rank: in_own_code("step", WaitKind.RUNS, 10 + rank) for rank in range(4)}
     assert culprits_of(make_dump(places)) == Culprits()
+
+
+def test_label_that_is_no_rank() -> None:
+    """A process whose label has no number is no rank."""
+    dump = make_dump({0: collective()})
+    named = replace(dump.processes[0], label="rank:one")
+    assert rank_of(named) == ""
+    assert culprits_of(replace(dump, processes=(named,))) == Culprits()
 
 
 def test_random_variants() -> None:
