@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from random import Random
 
-from gpualert_common.classify.exit_status import signal_name
+from gpualert_common.signal_names import signal_name
 
 BAR_STEPS = 5000
 """The last step of :func:`draw_bar`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from corpus.evaluation.pattern_hits import read_hits
 from docs.pages.markdown import format_code, format_list, join_parts
-from gpualert_common.classify.rules import Rule, RulePattern, RuleText
+from gpualert_common.classify.rules import ANY_VALUE, Rule, RulePattern, RuleText
 from gpualert_common.diagnose.rule_text import show_template
 from gpualert_common.model import Role
 from gpualert_common.report.wording import describe_family
@@ -99,7 +99,9 @@ def _facts(rule: Rule) -> str:
 
 def _case_section(case: RuleText) -> str:
     """Return the text that a verdict has in a special case of a cause."""
-    when = ", ".join(f"{name} is `{value}`" for name, value in case.when)
+    when = ", ".join(
+        f"{name} is {'known' if value == ANY_VALUE else f'`{value}`'}" for name, value in case.when
+    )
     changes = {"attribution": case.attribution, "retry": case.retry}
     other = "; ".join(f"{name}: {value}" for name, value in changes.items() if value is not None)
     texts = map(show_template, [*case.headline[-1:], *case.implies[-1:], *case.do])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.model import Disposition, ExitFacts, StopOrigin
+from gpualert_common.signal_names import signal_name
 from gpualert_common.stop_origin import describe_sender, find_origin
 from gpualert_common.structs import Struct
 
@@ -62,14 +63,6 @@ class ExitStatus(Struct, frozen=True):
     def is_stop_certain(self) -> bool:
         """True when the run was stopped, and we or the kernel recorded who did it."""
         return self.origin in _CERTAIN
-
-
-def signal_name(number: int) -> str:
-    """Return "SIGKILL" for 9, and "signal 99" for a number without a name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def read_status(

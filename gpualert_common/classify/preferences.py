@@ -125,7 +125,7 @@ def _time_limit(
 
 
 def _status_before_cascade(
-    best: Candidate, _left: Sequence[Candidate], context: SelectionContext
+    best: Candidate, left: Sequence[Candidate], context: SelectionContext
 ) -> Candidate | None:
     """A signal says more than what followed it.
 
@@ -133,8 +133,9 @@ def _status_before_cascade(
     """
     if best.tier < Tier.STATUS or context.status.cause is None:
         return best
+    ranks = {one.rank for one in (best, *left) if one.cause == best.cause}
     lost_peer = best.cause in COMMUNICATION_CAUSES and context.status.signal is None
-    return best if lost_peer and best.rank in (None, context.failed_rank) else None
+    return best if lost_peer and not ranks.isdisjoint((None, context.failed_rank)) else None
 
 
 MOST_IMPORTANT = Preference(

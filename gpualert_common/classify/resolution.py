@@ -28,7 +28,7 @@ from gpualert_common.classify.confidence import (
     read_cause_of_status,
 )
 from gpualert_common.classify.details import Scalar, derive, parse_details
-from gpualert_common.classify.exit_status import ExitStatus, read_status, signal_name
+from gpualert_common.classify.exit_status import ExitStatus, read_status
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.filters import SelectionContext
 from gpualert_common.classify.handled.hidden_failures import is_unanswered
@@ -51,6 +51,7 @@ from gpualert_common.classify.stopped_log import select_before_stop
 from gpualert_common.classify.tracebacks.exception_names import is_report
 from gpualert_common.classify.tracebacks.traceback import Context, Traceback
 from gpualert_common.model import Disposition, EvidenceKind, ExitFacts, Role
+from gpualert_common.signal_names import signal_name
 from gpualert_common.structs import Struct, field, replace
 
 _SCHEDULED = {

@@ -74,6 +74,10 @@ class RulePattern(Struct, frozen=True):
         return f"{self.cause}/{self.name}"
 
 
+ANY_VALUE = "*"
+"""Value in a condition of a text that any known value fulfils."""
+
+
 class RuleText(Struct, frozen=True):
     """Text of a verdict.  Of several templates the first with known placeholders is taken.
 

@@ -11,7 +11,7 @@ from string import Formatter
 from gpualert_common.classify.details import Details, Scalar, placeholders
 from gpualert_common.classify.platforms import describe_platform
 from gpualert_common.classify.resolution import Resolution
-from gpualert_common.classify.rules import Rule, RuleSet, RuleText
+from gpualert_common.classify.rules import ANY_VALUE, Rule, RuleSet, RuleText
 from gpualert_common.model import Attribution, Retry
 from gpualert_common.structs import replace
 from gpualert_common.whole_words import cut_words
@@ -96,7 +96,7 @@ def choose_text(rule: Rule, known: Details) -> RuleText:
     """
     plain = rule.words
     for case in rule.cases:
-        if all(str(known.get(name)) == value for name, value in case.when):
+        if _applies(case, known):
             return RuleText(
                 headline=case.headline or plain.headline,
                 implies=case.implies or plain.implies,
@@ -106,6 +106,11 @@ def choose_text(rule: Rule, known: Details) -> RuleText:
                 retry=case.retry or rule.retry,
             )
     return replace(plain, attribution=rule.attribution, retry=rule.retry)
+
+
+def _applies(case: RuleText, known: Details) -> bool:
+    values = ((known.get(name), value) for name, value in case.when)
+    return all(found is not None and value in (ANY_VALUE, str(found)) for found, value in values)
 
 
 def format_size(count: int) -> str:

@@ -132,6 +132,12 @@ BETWEEN_DUMPS_S = Threshold(
 LEAST_BETWEEN_DUMPS_S = Threshold(
     5.0, "s", "two dumps within moments show the same step, also of a process that advances"
 )
+LEAST_LEAD_S = Threshold(
+    0.02,
+    "s",
+    "two ends that are seen at once have no known order; a rank that loses its peer needs longer, "
+    "for a traceback and the end of its interpreter",
+)
 IDLE_CPU = Threshold(
     0.05,
     "of one core",

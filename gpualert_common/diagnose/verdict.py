@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.details import Scalar
-from gpualert_common.classify.exit_status import signal_name
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.platforms import describe_platform
@@ -29,6 +28,7 @@ from gpualert_common.model import (
     Verdict,
     VerdictWarning,
 )
+from gpualert_common.signal_names import signal_name
 from gpualert_common.spec import message_id
 from gpualert_common.stop_origin import describe_sender
 from gpualert_common.structs import Struct, replace

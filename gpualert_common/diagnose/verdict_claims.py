@@ -28,7 +28,7 @@ def list_claims(
     claims = [Claim(resolution.status.claim, "exit_status"), *of_sources[:_MOST_OF_SOURCES]]
     found = resolution.traceback
     if found is not None:
-        claims.append(_exception_claim(found, resolution.rank))
+        claims.append(_exception_claim(found))
     places = set() if found is None else {(found.file, found.end)}
     for one in resolution.evidence:
         if (one.file, one.place) not in places:  # another pattern may match the same line
@@ -59,7 +59,7 @@ def _drop_unsure_line(claim: Claim, readings: Sequence[LogReading]) -> Claim:
     return replace(claim, where=replace(where, line=None))
 
 
-def _exception_claim(found: Traceback, rank: int | None) -> Claim:
+def _exception_claim(found: Traceback) -> Claim:
     where = LogLocation(found.file, found.end.line, found.end.offset)
     at = ""
     frame = found.place_in_program
@@ -67,7 +67,7 @@ def _exception_claim(found: Traceback, rank: int | None) -> Claim:
         at = f" in {frame.function or 'the module'} ({frame.file}:{frame.line})"
     whole = f"{found.type}: {found.message}" if found.message else found.type
     excerpt = cut_words(whole, _EXCERPT_CHARS)
-    return Claim(f"{found.name} was raised{at}", "log", where, excerpt, rank)
+    return Claim(f"{found.name} was raised{at}", "log", where, excerpt, found.rank)
 
 
 _ROLE_WORDS = {

@@ -21,6 +21,7 @@ from gpualert_common.report.verdict_view import (
     verdict_fields,
 )
 from gpualert_common.report.wording import describe_missing_verdict
+from gpualert_common.signal_names import signal_name
 from gpualert_common.spec import Ending
 from gpualert_common.structs import replace
 
@@ -197,7 +198,7 @@ def _describe_status(ending: Ending | None) -> str:
     if not isinstance(ending.code, int):
         return f"not known{limit and ', ended'}{limit}"
     if ending.code < 0:
-        return f"killed by signal {-ending.code} ({_signal_name(-ending.code)}){limit}"
+        return f"killed by signal {-ending.code} ({signal_name(-ending.code)}){limit}"
     return f"exit status {ending.code}{limit}"
 
 
@@ -208,15 +209,6 @@ def _headline(ending: Ending | None, status: str) -> str:
     if status.startswith("not known"):
         return "Ended with an unknown result" if ending is not None else "No end is recorded"
     return status[0].upper() + status[1:]
-
-
-def _signal_name(number: int) -> str:
-    import signal
-
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return "without a name here"
 
 
 def _size(record: Record, name: str) -> int:

@@ -17,6 +17,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "median",
             "printable_text",
             "quantities",
+            "signal_names",
             "shells",
             "suggestions",
             "whole_words",

@@ -11,6 +11,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpualert_common.processes.process_ends import ProcessEnd, ProcessEnds
 from gpualert_common.processes.procfs import ProcessStat, parse_numbers, read
 from gpualert_common.processes.ranks import (
     RankProcesses,
@@ -18,6 +19,7 @@ from gpualert_common.processes.ranks import (
     read_identity,
 )
 from gpualert_common.processes.sampled_tree import SampledTree
+from gpualert_common.signal_names import signal_name
 from gpualert_common.telemetry.cgroups import read_location
 from gpualert_common.telemetry.idle_processes import IdleProcesses
 from gpualert_common.telemetry.source import (
@@ -69,9 +71,10 @@ class Processes(Source):
 
     Events: ``processes_seen``, the numbers of new processes that lasted for two samples, by name.
     ``rank_process``, the identity of a rank or of the leader's program: pid, ranks, visible GPUs,
-    container, pod, Slurm job.  ``process_idle`` when one of them used less than 5 % of a core for a
-    minute, with its state and the place where it waits, and ``process_busy`` when it works again.
-    ``process_blocked`` when a process was in state D in each sample for a minute.
+    container, pod, Slurm job.  ``rank_ended`` at the end of a rank, with its exit status ``code``
+    (-n for signal n), where that is visible.  ``process_idle`` when one of them used less than 5 %
+    of a core for a minute, with its state and the place where it waits, and ``process_busy`` when
+    it works again.  ``process_blocked`` when a process was in state D in each sample for a minute.
     """
 
     decides = (
@@ -86,6 +89,7 @@ class Processes(Source):
         self._leader = os.getpid() if run is None else run.pid
         self._tree = SampledTree(self._leader, "" if run is None else run.marker)
         self._ranks = RankProcesses()
+        self._ends = ProcessEnds()
         self._idle = IdleProcesses()
         self._sums: dict[str, ProcessCounter] = defaultdict(ProcessCounter)
         self._unconfirmed: set[_Identity] = set()
@@ -100,6 +104,7 @@ class Processes(Source):
         live = [one for one in members.values() if one.is_live]
         working = self._ranks.find_workers(members)
         watched = dict(working)
+        self._ends.watch(working)
         leader = find_leader_worker(self._leader, members)
         if leader is not None:
             working["leader"] = leader
@@ -114,6 +119,7 @@ class Processes(Source):
         events = (
             *self._report_new(live),
             *self._report_identities(working),
+            *map(_make_end_event, self._ends.take()),
             *self._idle.update(time.monotonic(), watched, live),
         )
         for event in events:
@@ -181,6 +187,20 @@ def _make_values(one: ProcessStat) -> dict[str, float]:
         "uninterruptible": int(one.state == "D"),
         "stopped": int(one.state in "Tt"),
     }
+
+
+def _make_end_event(end: ProcessEnd) -> SourceEvent:
+    code = {} if end.code is None else {"code": end.code}
+    text = f"{end.name.replace(':', ' ')} (process {end.pid}) {_describe_end(end.code)}"
+    return SourceEvent("rank_ended", end.name, text, {"pid": end.pid, **code}, end.at)
+
+
+def _describe_end(code: int | None) -> str:
+    if code is None:
+        return "ended; its exit status could not be seen"
+    if code < 0:
+        return f"was killed by {signal_name(-code)}"
+    return f"ended with exit status {code}"
 
 
 def _read_usage(pid: int) -> dict[str, int]:
