@@ -135,7 +135,7 @@ def _status_before_cascade(
         return best
     ranks = {one.rank for one in (best, *left) if one.cause == best.cause}
     lost_peer = best.cause in COMMUNICATION_CAUSES and context.status.signal is None
-    return best if lost_peer and not ranks.isdisjoint((None, context.failed_rank)) else None
+    return best if lost_peer and (best.rank is None or context.failed_rank in ranks) else None
 
 
 MOST_IMPORTANT = Preference(

@@ -132,10 +132,7 @@ def _effect_of(finding: Finding, state: _State) -> Effect:
 
 
 def _name_cause(resolution: Resolution, finding: Finding) -> Resolution:
-    """Return *resolution* with the cause, and the rank, that *finding* names."""
-    ranks = {claim.rank for claim in finding.claims} - {None}
-    if len(ranks) == 1:
-        resolution = replace(resolution, rank=ranks.pop())
+    """Return *resolution* with the cause that *finding* names."""
     if resolution.cause == finding.cause:
         both = replace(resolution.explanation, evidence=EvidenceKind.SOURCES)
         confidence = max(resolution.confidence, finding.confidence)

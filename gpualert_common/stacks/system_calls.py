@@ -45,14 +45,21 @@ class SystemCall(Struct, frozen=True):
         return self.arguments[index] if index < len(self.arguments) else -1
 
 
+RUNNING = SystemCall("running", ())
+"""Answer of the kernel for a thread that does not wait."""
+
+
 def read_system_call(pid: int, tid: int) -> SystemCall | None:
-    """Return the system call in which a thread waits; None if it runs, or may not be seen."""
+    """Return the system call in which a thread waits; None if it waits in none, or that may not be
+    seen."""
     return parse_system_call(read(f"/proc/{pid}/task/{tid}/syscall"), os.uname().machine)
 
 
 def parse_system_call(text: bytes, machine: str) -> SystemCall | None:
-    """Return the call in the content of a ``syscall`` file; None for "running" and for "-1"."""
+    """Return the call in the content of a ``syscall`` file; None for "-1"."""
     words = text.split()
+    if words == [b"running"]:
+        return RUNNING
     if len(words) < 7 or not words[0].isdigit():
         return None
     number = int(words[0])

@@ -15,13 +15,15 @@ from collections.abc import Iterable, Iterator
 from gpualert_common.processes.procfs import read, read_name
 from gpualert_common.stacks.descriptors import Descriptor, DescriptorReader, describe_file
 from gpualert_common.stacks.dump import Wait, WaitKind
-from gpualert_common.stacks.system_calls import SystemCall, read_system_call
+from gpualert_common.stacks.system_calls import RUNNING, SystemCall, read_system_call
 
 _MOST_WATCHED = 64
 """Descriptors of one poll that are read."""
 _MOST_SHOWN = 3
 _MOST_LOOKS = 4
 _BETWEEN_LOOKS_S = 0.003
+_MOST_THREADS = 256
+_FUTEX_WAIT, _FUTEX_PRIVATE = 0, 0x80
 _MOST_PATH_BYTES = 4096
 _POLL_ENTRY = struct.Struct("=ihh")
 
@@ -93,7 +95,8 @@ _WAITED_FIRST = (WaitKind.SOCKET, WaitKind.PIPE, WaitKind.INPUT, WaitKind.CHILD,
 def read_wait(pid: int, tid: int, descriptors: DescriptorReader) -> Wait:
     """Return the wait of a thread of a process; EXITED where it is gone.
 
-    A thread computes only if it does so each time: one that was just paused runs for a moment.
+    A thread computes only if it does so each time: one that was just paused runs for a moment.  One
+    that waits for the threads of a parallel loop, which run, computes, too.
     """
     for _look in range(_MOST_LOOKS):
         wait = _read_once(pid, tid, descriptors)
@@ -115,6 +118,11 @@ def _read_once(pid: int, tid: int, descriptors: DescriptorReader) -> Wait:
     place = read(f"/proc/{pid}/task/{tid}/wchan").decode("ascii", "replace")
     place = "" if place == "0" else place
     call = read_system_call(pid, tid)
+    if call is RUNNING:  # it has just begun to
+        return Wait(WaitKind.RUNS, _TEXTS[WaitKind.RUNS])
+    if call is not None and _waits_for_threads(call) and (running := _count_running(pid)):
+        noun = "another thread" if running == 1 else f"{running} other threads"
+        return Wait(WaitKind.RUNS, f"{_TEXTS[WaitKind.RUNS]} in {noun}")
     kind, text, process = _explain(pid, call, place, descriptors)
     is_uninterruptible = state == "D"
     if is_uninterruptible and kind in (WaitKind.UNKNOWN, WaitKind.EVENTS, WaitKind.SLEEP):
@@ -124,6 +132,25 @@ def _read_once(pid: int, tid: int, descriptors: DescriptorReader) -> Wait:
     if kind is WaitKind.UNKNOWN and place:
         text += f": {place}"
     return Wait(kind, text, process, is_uninterruptible, call.name if call else "", place)
+
+
+def _waits_for_threads(call: SystemCall) -> bool:
+    """Return whether a thread waits as OpenMP's do for each other.
+
+    Locks of Python wait with another operation (FUTEX_WAIT_BITSET); a native mutex waits like
+    OpenMP.
+    """
+    return call.name == "futex" and call.argument(1) & ~_FUTEX_PRIVATE == _FUTEX_WAIT
+
+
+def _count_running(pid: int) -> int:
+    """Return the number of threads of a process that run."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")[:_MOST_THREADS]
+    except OSError:
+        return 0
+    stats = (read(f"/proc/{pid}/task/{tid}/stat").rpartition(b")")[2] for tid in threads)
+    return sum(stat.split()[:1] == [b"R"] for stat in stats)
 
 
 def _read_status(pid: int, tid: int) -> dict[str, str]:

@@ -65,11 +65,13 @@ class Case:
         return self.family if scene.cause == self.cause else family_of(scene.cause)
 
     def compare(self, scene: Scene, verdict: Mapping[str, Any]) -> Outcome:
-        """Compare cause, family, and the health of a good run with those of one of its variants."""
+        """Compare cause, family, attribution, and the health of a good run with the truth."""
         cause, family = verdict["cause"], verdict["family"]
         if (cause, family) != (scene.cause, self.family_of(scene)):
             is_weaker = cause in self.weaker and family == family_of(cause)
             return Outcome.WEAKER if is_weaker else Outcome.WRONG
+        if scene.attribution and verdict["attribution"] != scene.attribution:
+            return Outcome.WEAKER if verdict["attribution"] == "unknown" else Outcome.WRONG
         health = verdict["details"].get("health")
         if cause != "none" or health == self.health:
             return Outcome.RIGHT
@@ -90,7 +92,6 @@ class Case:
         scene = self.make(chance)
         scene.seed = seed
         scene.cause = scene.cause or self.cause
-        scene.attribution = scene.attribution or side_of(scene.cause)
         scene = disturbed(scene, chance)
         return with_sources_missing(scene, chance) if missing else scene
 
@@ -129,15 +130,10 @@ def family_of(cause: str) -> str | None:
     return _rules().by_cause[cause].family
 
 
-@cache
-def side_of(cause: str) -> str:
-    """Return the attribution of a cause: "job", "infrastructure" and so on."""
-    return _rules().by_cause[cause].attribution.value
-
-
-def is_crossed(true: str, found: str) -> bool:
+def is_crossed(scene: Scene, verdict: Mapping[str, Any]) -> bool:
     """Return whether job and machine are confused."""
-    return {true, found} == {"job", "infrastructure"}
+    true = scene.attribution or _rules().by_cause[scene.cause].attribution.value
+    return {true, verdict["attribution"]} == {"job", "infrastructure"}
 
 
 def _adds(of: str, cause: str, family: str | None, **more: Any) -> Callable[[Make], Make]:

@@ -8,6 +8,7 @@ from tests.scenarios import (
     hangs,
     hardware,
     history,
+    lost_ranks,
     meetings,
     memory,
     restarts,
@@ -17,6 +18,6 @@ from tests.scenarios import (
 )
 
 MODULES = (
-    *(collectives, ends, hangs, hardware, history, memory),
+    *(collectives, ends, hangs, hardware, history, lost_ranks, memory),
     *(meetings, restarts, startups, throughput, training),
 )

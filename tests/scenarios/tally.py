@@ -45,7 +45,7 @@ class Tally:
             true, told = f"{true}, {family}", f"{told}, {found}"
         self.causes[true, told] += 1
         self.outcomes[case.compare(scene, verdict)] += 1
-        self.crossed += is_crossed(scene.attribution, verdict["attribution"])
+        self.crossed += is_crossed(scene, verdict)
 
 
 def print_tally(title: str, by_case: CaseTallies) -> None:

@@ -40,7 +40,7 @@ def test_sources_missing(case: Case, tmp_path: Path) -> None:
     for number in range(VARIANTS):
         scene = case.variant(number, missing=True)
         verdict = scene.verdict(tmp_path)
-        assert not is_crossed(scene.attribution, verdict["attribution"]), (number, verdict)
+        assert not is_crossed(scene, verdict), (number, verdict)
         unseen = {one["name"] for one in verdict["sources"] if not one["available"]}
         assert unseen >= set(scene.missing)
         assert "family_failed" not in [one["kind"] for one in verdict["warnings"]]

@@ -9,7 +9,7 @@ import pytest
 from gpualert_common.stacks.py_spy import parse_threads
 from gpualert_common.stacks.sockets import parse_sockets
 from gpualert_common.stacks.source_lines import is_own_file
-from gpualert_common.stacks.system_calls import parse_system_call
+from gpualert_common.stacks.system_calls import RUNNING, parse_system_call
 
 _TCP = (
     b"   1: 0100007F:73F5 0100007F:C1A2 01 00000000:00000000 00:00000000 00000000  1000        0 "
@@ -64,10 +64,15 @@ def test_system_call(machine: str, text: bytes, name: str, first: int) -> None:
     assert call.argument(9) == -1
 
 
-@pytest.mark.parametrize("text", [b"running\n", b"-1 0x7ffc 0x7f89\n", b"", b"0 0xZ"])
+@pytest.mark.parametrize("text", [b"-1 0x7ffc 0x7f89\n", b"", b"0 0xZ"])
 def test_no_system_call(text: bytes) -> None:
-    """A thread that runs, and one that may not be seen, is in no known call."""
+    """A thread in no system call, and one that may not be seen, is in no known call."""
     assert parse_system_call(text, "x86_64") is None
+
+
+def test_running_thread() -> None:
+    """A thread that runs is told from one that may not be seen."""
+    assert parse_system_call(b"running\n", "x86_64") is RUNNING
 
 
 def test_native_frames() -> None:

@@ -81,10 +81,10 @@ class Run:
         assert line, "it ended"
         return line
 
-    def go_on(self) -> None:
+    def go_on(self, line: bytes = b"\n") -> None:
         """Send it a line."""
         assert self._process.stdin is not None
-        self._process.stdin.write(b"\n")
+        self._process.stdin.write(line)
         self._process.stdin.flush()
 
     @property
@@ -472,3 +472,52 @@ def test_processor_time_of_a_working_rank(lab: Lab) -> None:
     deadline = time.monotonic() + 30
     while sample(source).samples["rank:0"]["cpu_seconds_total"] < before + 0.05:
         assert time.monotonic() < deadline
+
+
+ENDING = "import os, sys; print(flush=True); sys.stdin.readline(); {end}"
+STARTER = f"""
+import json, os, subprocess, sys
+started = []
+for number, end in enumerate(json.loads(sys.argv[1])):
+    command = [sys.executable, "-c", {ENDING!r}.replace("{{end}}", end)]
+    environment = {{**os.environ, "RANK": str(number)}}
+    started.append(subprocess.Popen(command, stdin=subprocess.PIPE, env=environment))
+for line in sys.stdin:
+    process = started.pop(0)
+    process.stdin.close()
+    if line == "reap\\n":
+        process.wait()
+    else:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    print("over", flush=True)
+"""
+"""Program that starts ranks and ends one for each line, which says whether it waits for it."""
+
+
+@pytest.mark.parametrize("is_reaped", [False, True])
+def test_ends_of_ranks(lab: Lab, is_reaped: bool) -> None:
+    """The end of each rank is reported with its status, in the order of the ends."""
+    ends = ["sys.exit(3)", "os._exit(0)", "os.kill(os.getpid(), 9)", "os.abort()"]
+    run = Run(lab, *python(STARTER), json.dumps(ends), lines=len(ends))
+    source = run.source
+    before = time.time()
+    sample(source)
+    for _end in ends:
+        run.go_on(b"reap\n" if is_reaped else b"leave\n")
+        assert run.read() == b"over\n"
+    found: list[SourceEvent] = []
+
+    def are_seen() -> bool:
+        found.extend(one for one in sample(source).events if one.what == "rank_ended")
+        return len(found) == len(ends)
+
+    until(are_seen, "all ends to be seen")
+    assert [event.of for event in found] == [f"rank:{number}" for number in range(4)]
+    for event, code in zip(found, (3, 0, -9, -6), strict=True):
+        seen = event.fields.get("code")
+        assert seen == code or (is_reaped and seen is None)  # hidden before Linux 6.15
+    at = [event.at or 0.0 for event in found]
+    assert before <= min(at)
+    assert at == sorted(at)
+    assert "rank 2 (process " in found[2].text
+    run.end()

@@ -1,11 +1,11 @@
 """The rank that the others lost: it ended before them, or closed its connections without an error.
 
 The ends of the ranks on this machine, with their times and exit statuses, show which one was first.
-A rank that reported a lost peer was only the first to notice.  Then it is the only rank without
-such a report, if all ranks of the job are here.  If a signal ended the lost rank, that is the
-cause, whatever the others reported.  If its status was 0, or if only the launcher stopped it, it
-left while the others still waited for it: an error of the program.  If it failed with another
-status, or if its status is not known, the verdict names the rank.
+A rank that reported a lost peer was only the first to notice, and one that aborted reported why.
+Then it is the only rank without such a report, if all ranks of the job are here.  If a signal ended
+the lost rank, that is the cause, whatever the others reported.  If its status was 0, or if only the
+launcher stopped it, it left while the others still waited for it: an error of the program.  If it
+failed with another status, or if its status is not known, the verdict names the rank.
 
 This counts only where the log knows nothing better than lost peers, a kill, a crash or a hang:
 ranks may end one after the other.
@@ -41,8 +41,13 @@ _BY_SIGNAL: dict[int, str] = {
 """Causes that the signal alone names.  SIGABRT follows a message, and SIGTERM comes from others."""
 
 
+_LEFT = frozenset(("left", "closed"))
+"""Kinds of ends without an error."""
+
+
 class _LostRank(Struct, frozen=True):
-    """A rank that the others lost; ``kind`` of its end is "left", "killed", "failed" or "unknown".
+    """A rank that the others lost; ``kind`` of its end is "left" for status 0, "closed", "killed",
+    "failed" or "unknown".
 
     ``code`` is its exit status, -n for signal n, None if not known.
     """
@@ -80,9 +85,13 @@ def _make_finding(evidence: Evidence, lost: _LostRank) -> Finding:
     if kill is not None:
         claims.append(claim_of_event(kill))
         cause, confidence = "oom_killer", 0.98
+    if lost.kind == "failed":
+        details["rank_code"] = lost.code
     if lost.kind == "killed" and lost.code is not None:
         details["signal_name"] = signal_name(-lost.code)
-    decides = cause != _CAUSE or lost.kind == "left"
+    decides = cause != _CAUSE or lost.kind in _LEFT
+    if not decides:
+        cause = evidence.resolution.cause
     return Finding(
         FAMILY if cause == _CAUSE else "A2",
         Weight.DECIDES if decides else Weight.SUPPORTS,
@@ -103,16 +112,15 @@ def _find_lost_rank(evidence: Evidence) -> _LostRank | None:
     first, *later = ends
     next_at = later[0].at if later else _end_of(evidence)
     reporting = _find_reporting_ranks(evidence)
-    rank = _rank_of(first)
-    if next_at - first.at >= thresholds.LEAST_LEAD_S and rank not in reporting:
-        text = f"{first.text}, {next_at - first.at:.1f} s before the next rank"
-        return _make_lost_rank(first, text, has_left=_code_of(first) == 0)
+    lost = _make_lost_rank(first, f"{next_at - first.at:.1f} s before the next rank")
+    if next_at - first.at >= thresholds.LEAST_LEAD_S and lost.rank not in reporting:
+        return None if lost.code == -signal.SIGABRT else lost
     sizes = {event.fields.get("world_size") for event in evidence.events("rank_process")}
     silent = [event for event in ends if _rank_of(event) not in reporting]
     if len(silent) != 1 or len(reporting & ranks) != len(ranks) - 1 or len(ranks) not in sizes:
         return None
-    text = f"{silent[0].text}, and is the only rank that did not report a lost peer"
-    return _make_lost_rank(silent[0], text, has_left=_code_of(silent[0]) in (0, -signal.SIGTERM))
+    lost = _make_lost_rank(silent[0], "and is the only rank that did not report a lost peer")
+    return replace(lost, kind="closed") if lost.code == -signal.SIGTERM else lost
 
 
 def _list_ends(evidence: Evidence) -> tuple[list[TelemetryEvent], set[int]]:
@@ -135,11 +143,11 @@ def _end_of(evidence: Evidence) -> float:
     return evidence.observations.stopped_at or evidence.ended_at
 
 
-def _make_lost_rank(event: TelemetryEvent, text: str, *, has_left: bool) -> _LostRank:
+def _make_lost_rank(event: TelemetryEvent, more: str) -> _LostRank:
     code, pid = _code_of(event), event.fields.get("pid")
-    kind = "unknown" if code is None else "killed" if code < 0 else "failed"
+    kind = "unknown" if code is None else "killed" if code < 0 else "failed" if code else "left"
     known_pid = pid if isinstance(pid, int) else None
-    return _LostRank(_rank_of(event), known_pid, code, "left" if has_left else kind, text)
+    return _LostRank(_rank_of(event), known_pid, code, kind, f"{event.text}, {more}")
 
 
 def _rank_of(event: TelemetryEvent) -> int:
