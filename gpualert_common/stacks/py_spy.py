@@ -77,12 +77,6 @@ def find_obstacle(uid: int | None = None) -> tuple[str, str]:
     return why, remedy if scope == "3" else f"{remedy}, or set kernel.yama.ptrace_scope to 0"
 
 
-def has_python(pid: int) -> bool | None:
-    """Return whether a process has loaded a Python interpreter; None if that may not be seen."""
-    maps = read(f"/proc/{pid}/maps")
-    return b"python" in maps if maps else None
-
-
 def read_python_stacks(
     pid: int, *, is_pausing: bool = False, with_native: bool = False
 ) -> PythonStacks:

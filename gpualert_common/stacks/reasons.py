@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from gpualert_common.stacks.activities import StackActivity, find_activity
+from gpualert_common.stacks.activities import StackActivity
 from gpualert_common.stacks.culprits import Culprits, find_culprits
 from gpualert_common.stacks.description import (
     describe_culprits,
@@ -19,7 +19,7 @@ from gpualert_common.stacks.description import (
     name_group,
 )
 from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
-from gpualert_common.stacks.groups import Group, group_processes, rank_of
+from gpualert_common.stacks.groups import Group, activity_of, group_processes, rank_of
 from gpualert_common.structs import Struct, replace
 
 _MOST_LINKS = 5
@@ -110,7 +110,7 @@ def _is_idle(found: HangExplanation, before: HangExplanation, passed_s: float) -
 def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
     groups = group_processes(dump)
     culprits = find_culprits(dump, groups)
-    if culprits.waiting and not culprits.groups:
+    if culprits.waiting and all(map(_has_exited, culprits.groups)):
         return _explain_peers(culprits)
     subject = _find_subject(groups, culprits)
     if subject is None:
@@ -135,11 +135,11 @@ def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
 def _explain_peers(found: Culprits) -> HangExplanation:
     place = describe_place(found.waiting[0])
     text = describe_culprits(found)
-    if found.missing:
-        return HangExplanation(HangReason.MISSING_RANK, text, place, rank=found.missing[0])
-    activities = {group.activity for group in found.waiting}
-    if activities == {StackActivity.RENDEZVOUS}:
-        return HangExplanation(HangReason.RENDEZVOUS, text, place)
+    missing = found.missing[0] if found.missing else None
+    if all(group.activity is StackActivity.RENDEZVOUS for group in found.waiting):
+        return HangExplanation(HangReason.RENDEZVOUS, text, place, rank=missing)
+    if found.groups or found.missing:
+        return HangExplanation(HangReason.MISSING_RANK, text, place, rank=missing)
     reason = HangReason.MISMATCH if found.is_mismatch else HangReason.PEERS
     return HangExplanation(reason, text, place)
 
@@ -148,8 +148,12 @@ def _find_subject(groups: list[Group], culprits: Culprits) -> ProcessStack | Non
     """Return the process at the beginning of the chain: a culprit, a rank, or the program."""
     candidates = [*culprits.groups, *(group for group in groups if group.is_ranked)]
     candidates += [group for group in groups if group.processes[0].label == "leader"]
-    known = [one for one in candidates if one.processes[0].main.wait.kind is not WaitKind.EXITED]
+    known = [one for one in candidates if not _has_exited(one)]
     return known[0].processes[0] if known else None
+
+
+def _has_exited(group: Group) -> bool:
+    return group.processes[0].main.wait.kind is WaitKind.EXITED
 
 
 def _follow(dump: Dump, first: ProcessStack) -> list[ProcessStack]:
@@ -170,7 +174,7 @@ def _find_next(
     wait = process.main.wait
     if wait.process is not None and wait.kind in _LINKS and wait.process in processes:
         return processes[wait.process]
-    if find_activity(dump.frames(process.main)) not in (StackActivity.DATA, StackActivity.QUEUE):
+    if activity_of(dump, process) not in (StackActivity.DATA, StackActivity.QUEUE):
         return None
     children = [one for one in dump.processes if one.parent == process.pid]
     dead = [one for one in children if one.main.wait.kind is WaitKind.EXITED]
@@ -180,13 +184,12 @@ def _find_next(
 
 def _is_in_own_code(dump: Dump, process: ProcessStack) -> bool:
     frames = dump.frames(process.main)
-    return bool(frames) and find_activity(frames) is not StackActivity.WORKER
+    return bool(frames) and activity_of(dump, process) is not StackActivity.WORKER
 
 
 def _find_reason(dump: Dump, chain: list[ProcessStack], earlier: Dump | None) -> HangReason:
     process = chain[-1]
-    wait, frames = process.main.wait, dump.frames(process.main)
-    activity = find_activity(frames)
+    wait, activity = process.main.wait, activity_of(dump, process)
     if wait.kind is WaitKind.EXITED:
         return HangReason.DEAD_WORKER
     if wait.kind in _DIRECT:
@@ -226,6 +229,9 @@ def _explain_lock(dump: Dump, process: ProcessStack, activity: StackActivity) ->
         return HangReason.GPU
     if activity in (StackActivity.DATA, StackActivity.QUEUE):
         return HangReason.QUEUE
+    if activity in (StackActivity.RESULT, StackActivity.BACKWARD):
+        has_peers = rank_of(process) and process.world_size != 1
+        return HangReason.PEERS if has_peers else HangReason.UNKNOWN
     is_shared = any(part in one.file for one in dump.frames(process.main) for part in _SHARED_LOCKS)
     if is_shared:
         return HangReason.LOCK
@@ -292,4 +298,4 @@ _MORE = {
 
 def _group_of(dump: Dump, process: ProcessStack) -> Group:
     frames = dump.frames(process.main)
-    return Group((process,), frames, find_activity(frames))
+    return Group((process,), frames, activity_of(dump, process))

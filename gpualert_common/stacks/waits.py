@@ -162,7 +162,7 @@ def _explain_call(
         return WaitKind.LOCK, _TEXTS[WaitKind.LOCK], None
     if name in ("nanosleep", "clock_nanosleep", "pause"):
         return WaitKind.SLEEP, _TEXTS[WaitKind.SLEEP], None
-    if name in ("wait4", "waitid"):
+    if name in ("wait4", "waitid") or (name == "rt_sigsuspend" and _list_children(pid)):
         return _explain_child(pid, call)
     if name in _PATH_ARGUMENT:
         path = _read_text(pid, call.argument(_PATH_ARGUMENT[name]))
@@ -195,8 +195,11 @@ def _explain_descriptor(
 
 
 def _explain_child(pid: int, call: SystemCall) -> tuple[WaitKind, str, int | None]:
-    """Explain a wait for a child; one that waits for any child names the only one there is."""
-    number = call.argument(0) if call.name == "wait4" else call.argument(1)
+    """Explain a wait for a child; one that waits for any child names the only one there is.
+
+    A shell waits for the signal of a child (``rt_sigsuspend``).
+    """
+    number = {"wait4": call.argument(0), "waitid": call.argument(1)}.get(call.name, -1)
     number = number if 0 < number < 1 << 31 else -1  # -1 is any child, and less is a group
     children = _list_children(pid)
     if number < 0 and len(children) == 1:

@@ -90,11 +90,15 @@ def test_nobody_waits() -> None:
 
 
 def test_label_that_is_no_rank() -> None:
-    """A process whose label has no number is no rank."""
+    """A process whose label has no number is no rank, and named by its number."""
     dump = make_dump({0: collective()})
     named = replace(dump.processes[0], label="rank:one")
     assert rank_of(named) == ""
-    assert culprits_of(replace(dump, processes=(named,))) == Culprits()
+    found = describe_culprits(culprits_of(replace(dump, processes=(named,))))
+    assert found == (
+        "process 100 (python) is in all_reduce at train (train.py:120); no process of this machine "
+        "is elsewhere"
+    )
 
 
 def test_random_variants() -> None:
