@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
-from gpualert_common.processes.mounts import find_mount
+from gpualert_common.processes.mounts import Mount, find_mount_of
 from gpualert_common.processes.procfs import read, read_descriptor
 from gpualert_common.stacks.dump import WaitKind
+from gpualert_common.stacks.fuse_daemons import describe_daemon
 from gpualert_common.stacks.sockets import Socket, read_sockets
 from gpualert_common.structs import Struct
 
@@ -47,6 +48,7 @@ class DescriptorReader:
     def __init__(self, names: Mapping[int, str]) -> None:
         self._names = names
         self._sockets: dict[int, dict[str, Socket]] = {}
+        self._daemons: dict[str, str] = {}
 
     def describe(self, pid: int, number: int) -> Descriptor | None:
         """Return the descriptor; None if it is not open, or may not be seen."""
@@ -74,14 +76,27 @@ class DescriptorReader:
         words = [line.split() for line in lines if line.startswith(b"tfd:")]
         return [int(word[1]) for word in words if len(word) > 1 and word[1].isdigit()]
 
+    def describe_file(self, path: str, pid: int) -> str:
+        """Return a path with its mount, as in "/data/a (nfs4, server:/data at /data)"."""
+        mount = find_mount_of(path, pid)
+        if mount is None:
+            return path
+        return f"{path} ({self.describe_mount(mount)})"
+
+    def describe_mount(self, mount: Mount) -> str:
+        """Return a mount, as in "nfs4, server:/data at /data", and the process that serves it."""
+        if mount.number not in self._daemons:
+            self._daemons[mount.number] = describe_daemon(mount)
+        daemon = self._daemons[mount.number]
+        text = f"{mount.kind}, {mount.device} at {mount.point}"
+        return f"{text}, {daemon}" if daemon else text
+
     def _describe_path(self, pid: int, number: int, target: str) -> Descriptor:
         """Describe a file or a named pipe; a file on a network is not examined, since its server
         may not answer."""
-        mount = find_mount(target, pid)
-        is_remote = mount.get("type", "").startswith(_REMOTE)
-        if not is_remote and _is_type(pid, number, stat.S_ISFIFO):
+        if not is_remote_file(target, pid) and _is_type(pid, number, stat.S_ISFIFO):
             return self._describe_pipe(pid, number, target)
-        return Descriptor(WaitKind.FILE, describe_file(target, pid))
+        return Descriptor(WaitKind.FILE, self.describe_file(target, pid))
 
     def _describe_socket(self, pid: int, target: str) -> Descriptor:
         inode = target.removeprefix("socket:[").rstrip("]")
@@ -148,12 +163,10 @@ class DescriptorReader:
         return found
 
 
-def describe_file(path: str, pid: int) -> str:
-    """Return a path with its mount, as in "/data/a (nfs4, server:/data at /data)"."""
-    mount = find_mount(path, pid)
-    if not mount:
-        return path
-    return f"{path} ({mount['type']}, {mount['device']} at {mount['mounted_at']})"
+def is_remote_file(path: str, pid: int) -> bool:
+    """Return whether a file is on a network, or served by a process, which may not answer."""
+    mount = find_mount_of(path, pid)
+    return mount is not None and mount.kind.startswith(_REMOTE)
 
 
 def _access(pid: int, number: int) -> int:

@@ -1,7 +1,7 @@
 """A file system in user space (FUSE) with one file, by the kernel's protocol.
 
-Its arguments are the directory on which it mounts, and the number of bytes of the file.  It prints a
-line when it is mounted.  Its layouts are those of ``include/uapi/linux/fuse.h``.
+Its arguments are the directory on which it mounts, and the number of bytes of the file.  It prints
+a line when it is mounted.  Its layouts are those of ``include/uapi/linux/fuse.h``.
 """
 
 import os
