@@ -9,40 +9,50 @@ import stat
 import struct
 import subprocess
 import sys
+from enum import IntEnum
 
-_LOOKUP, _FORGET, _GETATTR, _OPEN, _READ, _RELEASE, _INIT = 1, 2, 3, 14, 15, 18, 26
-_IN = struct.Struct("<IIQQIIIHH")
-_OUT = struct.Struct("<IiQ")
+_HEADER = struct.Struct("<IIQQIIIHH")
+_ANSWER = struct.Struct("<IiQ")
 _ROOT, _FILE = 1, 2
 _ENOENT, _ENOSYS = 2, 38
+_MOST_BYTES = 1 << 17
+
+
+class Request(IntEnum):
+    """Requests that are answered; all others are not implemented."""
+
+    LOOKUP = 1
+    FORGET = 2
+    GETATTR = 3
+    OPEN = 14
+    READ = 15
+    RELEASE = 18
+    INIT = 26
 
 
 def attributes(node: int, size: int) -> bytes:
     """Return the attributes of the root or the file."""
     mode = stat.S_IFDIR | 0o755 if node == _ROOT else stat.S_IFREG | 0o644
-    times = (0,) * 6
-    return struct.pack("<6Q3I7I", node, size, 0, *times, mode, 1, 0, 0, 0, 4096, 0)
+    return struct.pack("<6Q3I7I", node, size, *(0,) * 7, mode, 1, 0, 0, 0, 4096, 0)
 
 
-def answer(operation: int, node: int, body: bytes, size: int) -> bytes | int:
+def answer(request: int, node: int, body: bytes, size: int) -> bytes | int:
     """Return the answer to a request, or the number of an error."""
-    match operation:
-        case 26:
-            return struct.pack("<IIIIHHIIHHI28x", 7, 31, 1 << 17, 0, 8, 6, 1 << 17, 1, 32, 0, 0)
-        case 1:
-            if body.rstrip(b"\0") != b"file":
-                return _ENOENT
-            return struct.pack("<QQQQII", _FILE, 0, 0, 0, 0, 0) + attributes(_FILE, size)
-        case 3:
-            return struct.pack("<QII", 0, 0, 0) + attributes(node, size)
-        case 14:
-            return struct.pack("<QII", 0, 0, 0)
-        case 15:
-            _handle, offset, length = struct.unpack_from("<QQI", body)
-            return bytes(max(0, min(length, size - offset)))
-        case 18:
-            return b""
-    return _ENOSYS
+    if request == Request.INIT:
+        version, limits = (7, 31, _MOST_BYTES, 0), (8, 6, _MOST_BYTES, 1, 32, 0, 0)
+        return struct.pack("<4I2H2I2HI28x", *version, *limits)
+    if request == Request.LOOKUP and body.rstrip(b"\0") == b"file":
+        return struct.pack("<4Q2I", _FILE, *(0,) * 5) + attributes(_FILE, size)
+    if request == Request.GETATTR:
+        return bytes(16) + attributes(node, size)
+    if request == Request.OPEN:
+        return bytes(16)
+    if request == Request.READ:
+        _handle, offset, length = struct.unpack_from("<QQI", body)
+        return bytes(max(0, min(length, size - offset)))
+    if request == Request.RELEASE:
+        return b""
+    return _ENOENT if request == Request.LOOKUP else _ENOSYS
 
 
 def serve(point: str, size: int) -> None:
@@ -54,15 +64,14 @@ def serve(point: str, size: int) -> None:
     print("ready", flush=True)
     while True:
         try:
-            request = os.read(device, 1 << 18)
+            data = os.read(device, 2 * _MOST_BYTES)
         except OSError:  # unmounted
             return
-        _length, operation, number, node, *_rest = _IN.unpack_from(request)
-        if operation == _FORGET:
-            continue
-        found = answer(operation, node, request[_IN.size :], size)
-        error, data = (-found, b"") if isinstance(found, int) else (0, found)
-        os.write(device, _OUT.pack(_OUT.size + len(data), error, number) + data)
+        _length, request, number, node, *_rest = _HEADER.unpack_from(data)
+        if request != Request.FORGET:
+            found = answer(request, node, data[_HEADER.size :], size)
+            error, body = (-found, b"") if isinstance(found, int) else (0, found)
+            os.write(device, _ANSWER.pack(_ANSWER.size + len(body), error, number) + body)
 
 
 serve(sys.argv[1], int(sys.argv[2]))

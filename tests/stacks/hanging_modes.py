@@ -58,3 +58,11 @@ def fork_with_a_held_lock() -> None:
     child = multiprocessing.get_context("fork").Process(target=take_the_lock)
     child.start()
     child.join()
+
+
+def work_slowly() -> None:
+    """Work at changing places, without an end."""
+    while True:
+        sum(range(1_000_000))
+        sorted(range(1_000_000))
+        time.sleep(0.01)

@@ -91,4 +91,4 @@ def recurse(depth: int = 200) -> None:
 
 
 print("ready", flush=True)
-getattr(hanging_modes, sys.argv[1], globals().get(sys.argv[1]))()
+(getattr(hanging_modes, sys.argv[1], None) or globals()[sys.argv[1]])()

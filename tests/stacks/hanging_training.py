@@ -58,7 +58,7 @@ def train(mode: str) -> None:
             if mode == "train_from_a_loader":
                 train_from_a_loader()
             elif dist.get_rank() == 1:
-                getattr(hanging_modes, mode, globals().get(mode))()
+                (getattr(hanging_modes, mode, None) or globals()[mode])()
         dist.all_reduce(torch.ones(1))
 
 
