@@ -58,7 +58,8 @@ def take_dump(leader: int, marker: str, options: DumpOptions) -> Dump:
     with ThreadPoolExecutor(_AT_ONCE, "gpualert-stacks") as pool:
         examined = list(pool.map(examine, chosen))
     processes, stacks = _share_stacks(examined)
-    stacks = add_code(stacks, _find_users(processes))
+    waits_for_files = any(one.main.wait.kind is WaitKind.FILE for one in processes)
+    stacks = add_code(stacks, _find_users(processes), is_local_only=waits_for_files)
     return Dump(
         at=at,
         host=host_name(),

@@ -96,7 +96,7 @@ def _find_peers(dump: Dump, groups: Sequence[Group]) -> list[Group]:
         if group.activity in _WAITS_FOR_PEERS | _MAY_WAIT
         for one in group.processes
     ]
-    programs, parents = {_program_of(one) for one in waiting}, {one.parent for one in waiting}
+    programs, parents = {program_of(one) for one in waiting}, {one.parent for one in waiting}
     names = {one.name for one in waiting}
     launchers = {pid for one in waiting for pid in _list_ancestors(one, processes)}
     same = {
@@ -104,8 +104,8 @@ def _find_peers(dump: Dump, groups: Sequence[Group]) -> list[Group]:
         for one in dump.processes
         if one.pid not in launchers
         and (
-            _program_of(one) in programs
-            or (_has_exited(one) and one.parent in parents and one.name in names)
+            program_of(one) in programs
+            or (has_exited(one) and one.parent in parents and one.name in names)
         )
     }
     peers = {
@@ -119,11 +119,12 @@ def _find_peers(dump: Dump, groups: Sequence[Group]) -> list[Group]:
     return [group for group in kept if group.processes]
 
 
-def _has_exited(process: ProcessStack) -> bool:
+def has_exited(process: ProcessStack) -> bool:
+    """Return whether a process has exited and was not reaped."""
     return process.main.wait.kind is WaitKind.EXITED
 
 
-def _program_of(process: ProcessStack) -> str:
+def program_of(process: ProcessStack) -> str:
     """Return the program of a process, with its script or the code that it runs."""
     words = [word for word in process.command.split() if not _FLAG.fullmatch(word)]
     has_option = len(words) > 1 and words[1].startswith("-")

@@ -10,10 +10,11 @@ from contextlib import suppress
 from functools import cached_property
 
 from gpualert_common.processes.mounts import Mount, find_mount_of
-from gpualert_common.processes.procfs import read, read_descriptor
+from gpualert_common.processes.procfs import read, read_descriptor, read_stat
 from gpualert_common.stacks.dump import WaitKind
 from gpualert_common.stacks.fuse_daemons import describe_daemon
 from gpualert_common.stacks.sockets import Socket, read_sockets
+from gpualert_common.stacks.unix_sockets import read_unix_peers
 from gpualert_common.structs import Struct
 
 _STDIN = 0
@@ -66,6 +67,8 @@ class DescriptorReader:
             return Descriptor(WaitKind.INPUT, f"the terminal {target}")
         if target.startswith("/dev/") and _is_type(pid, number, stat.S_ISCHR):
             return Descriptor(WaitKind.DEVICE, f"the device {target}")
+        if target.startswith("/dev/") and _is_type(pid, number, stat.S_ISBLK):
+            return Descriptor(WaitKind.FILE, f"the disk {target}")
         if target.startswith("/"):
             return self._describe_path(pid, number, target)
         return Descriptor(WaitKind.EVENTS, target)
@@ -96,13 +99,15 @@ class DescriptorReader:
         may not answer."""
         if not is_remote_file(target, pid) and _is_type(pid, number, stat.S_ISFIFO):
             return self._describe_pipe(pid, number, target)
-        return Descriptor(WaitKind.FILE, self.describe_file(target, pid))
+        return Descriptor(WaitKind.FILE, f"the file {self.describe_file(target, pid)}")
 
     def _describe_socket(self, pid: int, target: str) -> Descriptor:
         inode = target.removeprefix("socket:[").rstrip("]")
         found = self._read_sockets(pid).get(inode)
         if found is None:
-            return Descriptor(WaitKind.SOCKET, "a socket of this machine")
+            peer = self._find_holder(pid, self._unix_peers.get(inode, ""))
+            whose = f", whose other end is {self._names[peer]}" if peer is not None else ""
+            return Descriptor(WaitKind.SOCKET, f"a socket of this machine{whose}", peer)
         text = f"a socket {found.describe()}"
         other = None if found.is_listening else self._find_end(pid, found)
         if other is not None:
@@ -113,9 +118,20 @@ class DescriptorReader:
         """Return the process of the run that has the other end of a socket."""
         for inode, other in self._read_sockets(pid).items():
             if (other.local, other.remote) == (socket.remote, socket.local):
-                holders = self._holders.get(f"socket:[{inode}]", ())
-                return min((holder for holder, _number in holders if holder != pid), default=None)
+                return self._find_holder(pid, inode)
         return None
+
+    def _find_holder(self, pid: int, inode: str) -> int | None:
+        """Return the process of the run, other than that one, that has a socket open.
+
+        A launcher that did not close its copy has it open, too; who started later uses it.
+        """
+        holders = {holder for holder, _number in self._holders.get(f"socket:[{inode}]", ())}
+        return max(holders - {pid}, default=None)
+
+    @cached_property
+    def _unix_peers(self) -> dict[str, str]:
+        return read_unix_peers()
 
     def _describe_pipe(self, pid: int, number: int, target: str) -> Descriptor:
         kind = WaitKind.INPUT if number == _STDIN else WaitKind.PIPE
@@ -136,7 +152,8 @@ class DescriptorReader:
         shown += [f"{len(others) - _MOST_NAMED} more"] if len(others) > _MOST_NAMED else []
         ends_text = " and ".join((", ".join(shown[:-1]), shown[-1])) if shown[1:] else shown[0]
         text = f"{name} that {ends_text} {role if len(others) == 1 else role.replace('s ', ' ', 1)}"
-        return Descriptor(kind, text, others[0] if len(others) == 1 else None)
+        users = [one for one in others if one != _read_parent(pid)] or others
+        return Descriptor(kind, text, users[0] if len(users) == 1 else None)
 
     def _read_sockets(self, pid: int) -> dict[str, Socket]:
         """Return the sockets in the network of a process; a container has one of its own."""
@@ -175,6 +192,12 @@ def _access(pid: int, number: int) -> int:
         if line.startswith(b"flags:"):
             return int(line.split()[1], 8) & os.O_ACCMODE
     return -1
+
+
+def _read_parent(pid: int) -> int | None:
+    """Return the process that started one, which often keeps a pipe between its children open."""
+    stat_line = read_stat(pid)
+    return None if stat_line is None else stat_line.parent
 
 
 def _is_type(pid: int, number: int, is_type: Callable[[int], bool]) -> bool:

@@ -31,10 +31,11 @@ def describe_argument(pid: int, call: SystemCall, descriptors: DescriptorReader)
     if not path and directory is not None:  # fstat() has an empty path
         found = descriptors.describe(pid, directory)
         return "" if found is None else found.text
-    if not path or path.startswith("/"):
-        return descriptors.describe_file(path, pid) if path else ""
+    if not path:
+        return ""
     base = read_cwd(pid) if directory is None else read_descriptor(pid, directory)
-    return descriptors.describe_file(os.path.normpath(f"{base}/{path}"), pid) if base else path
+    whole = os.path.normpath(os.path.join(base, path))
+    return f"the file {descriptors.describe_file(whole, pid)}"
 
 
 def describe_mapped_mount(pid: int, descriptors: DescriptorReader) -> str:

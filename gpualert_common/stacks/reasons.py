@@ -7,10 +7,10 @@ computes at one place from one that moves on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 
 from gpualert_common.stacks.activities import StackActivity
+from gpualert_common.stacks.chains import find_program, follow_waits
 from gpualert_common.stacks.culprits import Culprits, find_culprits
 from gpualert_common.stacks.description import (
     describe_culprits,
@@ -22,8 +22,6 @@ from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
 from gpualert_common.stacks.groups import Group, activity_of, group_processes, rank_of
 from gpualert_common.structs import Struct, replace
 
-_MOST_LINKS = 5
-_LINKS = frozenset((WaitKind.CHILD, WaitKind.PIPE, WaitKind.SOCKET))
 _BUSY_CORES = 0.1
 """A process that used less of a core between two dumps did not compute all the time; on a machine
 with more processes than cores, one that did gets a part of a core."""
@@ -39,6 +37,7 @@ class HangReason(StrEnum):
     SLEEP = "sleep"
     LOCK = "lock"
     DEADLOCK = "deadlock"
+    CYCLE = "cycle"
     FORKED_LOCK = "forked_lock"
     FILE_LOCK = "file_lock"
     DEAD_WORKER = "dead_worker"
@@ -112,13 +111,13 @@ def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
     culprits = find_culprits(dump, groups)
     if culprits.waiting and all(map(_has_exited, culprits.groups)):
         return _explain_peers(culprits)
-    subject = _find_subject(groups, culprits)
+    subject = _find_subject(dump, groups, culprits)
     if subject is None:
         return None
     group = _group_of(dump, subject)
-    chain = _follow(dump, subject)
+    chain, is_cycle = follow_waits(dump, subject)
     last = chain[-1]
-    reason = _find_reason(dump, chain, earlier)
+    reason = HangReason.CYCLE if is_cycle else _find_reason(dump, chain, earlier)
     head = describe_culprits(culprits) if culprits.waiting else _describe(group)
     links = "".join(f"; {_describe(_group_of(dump, one))}" for one in chain[1:])
     rank = rank_of(subject)
@@ -144,47 +143,15 @@ def _explain_peers(found: Culprits) -> HangExplanation:
     return HangExplanation(reason, text, place)
 
 
-def _find_subject(groups: list[Group], culprits: Culprits) -> ProcessStack | None:
+def _find_subject(dump: Dump, groups: list[Group], culprits: Culprits) -> ProcessStack | None:
     """Return the process at the beginning of the chain: a culprit, a rank, or the program."""
     candidates = [*culprits.groups, *(group for group in groups if group.is_ranked)]
-    candidates += [group for group in groups if group.processes[0].label == "leader"]
     known = [one for one in candidates if not _has_exited(one)]
-    return known[0].processes[0] if known else None
+    return known[0].processes[0] if known else find_program(dump)
 
 
 def _has_exited(group: Group) -> bool:
     return group.processes[0].main.wait.kind is WaitKind.EXITED
-
-
-def _follow(dump: Dump, first: ProcessStack) -> list[ProcessStack]:
-    """Return the processes of the chain, each of which waits for the next one."""
-    processes = {one.pid: one for one in dump.processes}
-    chain = [first]
-    while len(chain) < _MOST_LINKS:
-        following = _find_next(dump, chain[-1], processes)
-        if following is None or following in chain:
-            break
-        chain.append(following)
-    return chain
-
-
-def _find_next(
-    dump: Dump, process: ProcessStack, processes: Mapping[int, ProcessStack]
-) -> ProcessStack | None:
-    wait = process.main.wait
-    if wait.process is not None and wait.kind in _LINKS and wait.process in processes:
-        return processes[wait.process]
-    if activity_of(dump, process) not in (StackActivity.DATA, StackActivity.QUEUE):
-        return None
-    children = [one for one in dump.processes if one.parent == process.pid]
-    dead = [one for one in children if one.main.wait.kind is WaitKind.EXITED]
-    busy = [one for one in children if _is_in_own_code(dump, one)]
-    return next(iter((*dead, *busy)), None)
-
-
-def _is_in_own_code(dump: Dump, process: ProcessStack) -> bool:
-    frames = dump.frames(process.main)
-    return bool(frames) and activity_of(dump, process) is not StackActivity.WORKER
 
 
 def _find_reason(dump: Dump, chain: list[ProcessStack], earlier: Dump | None) -> HangReason:
@@ -291,6 +258,7 @@ def _explain_more(reason: HangReason) -> str:
 _MORE = {
     HangReason.FORKED_LOCK: "it was forked while a thread of its parent held that lock",
     HangReason.DEADLOCK: "all its threads with code of the program wait for locks",
+    HangReason.CYCLE: "it waits for one of the others, so none of them can continue",
     HangReason.GIL: "it holds the lock of the interpreter (GIL) meanwhile",
     HangReason.LOOP: "it computed there all the time between two dumps",
 }

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from gpualert_common.processes.procfs import read_command
+from gpualert_common.stacks.descriptors import is_remote_file
 from gpualert_common.stacks.dump import StackFrame
 from gpualert_common.structs import replace
 
@@ -33,12 +34,16 @@ def is_own_file(path: str) -> bool:
 
 
 def add_code(
-    stacks: tuple[tuple[StackFrame, ...], ...], users: Mapping[int, int]
+    stacks: tuple[tuple[StackFrame, ...], ...],
+    users: Mapping[int, int],
+    *,
+    is_local_only: bool = False,
 ) -> tuple[tuple[StackFrame, ...], ...]:
     """Return the stacks with the text of the lines of the user's own code.
 
     ``users`` has a process for each stack.  Files on a disk that does not answer are left out: the
-    run may hang for the same reason.
+    run may hang for the same reason.  With ``is_local_only`` no file of a network or of FUSE is
+    touched, since even the end of this process would wait for it.
     """
     found: list[tuple[StackFrame, ...]] = []
 
@@ -48,7 +53,9 @@ def add_code(
             found.append(
                 tuple(
                     replace(one, code=read_source_line(pid, one.file, one.line))
-                    if one.is_own and pid is not None
+                    if one.is_own
+                    and pid is not None
+                    and not (is_local_only and is_remote_file(one.file, pid))
                     else one
                     for one in frames
                 )

@@ -64,7 +64,7 @@ _VERBS = {
     WaitKind.SOCKET: "waits for",
     WaitKind.PIPE: "waits for",
     WaitKind.INPUT: "waits for input from",
-    WaitKind.FILE: "waits for the file",
+    WaitKind.FILE: "waits for",
     WaitKind.FILE_LOCK: "waits for a lock on",
     WaitKind.DEVICE: "waits for",
     WaitKind.EVENTS: "waits for",
@@ -171,8 +171,8 @@ def _explain_call(
     if name in PATH_ARGUMENT:
         shown = describe_argument(pid, call, descriptors)
         if place.startswith(_OPENING_PIPE):
-            return WaitKind.PIPE, f"waits until another process opens the pipe {shown}", None
-        return WaitKind.FILE, f"waits for the file {shown or 'it opens'} ({name})", None
+            return WaitKind.PIPE, f"waits for another process to open {shown}, a pipe", None
+        return WaitKind.FILE, f"waits for {shown or 'a file'} ({name})", None
     if name in ("sync", "msync"):
         return WaitKind.FILE, f"waits until its data is on disk ({name})", None
     if name in _ON_DESCRIPTOR:

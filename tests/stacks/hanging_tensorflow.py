@@ -14,10 +14,12 @@ from tests.stacks import hanging_modes
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 
 
-@tf.function
-def total(values: tf.Tensor) -> tf.Tensor:
+def add(values: tf.Tensor) -> tf.Tensor:
     """Return the sum of the values of all workers."""
     return strategy.reduce("sum", strategy.run(tf.reduce_sum, (values,)), axis=None)
+
+
+total = tf.function(add)
 
 
 def train(mode: str, rank: int) -> None:
