@@ -27,8 +27,9 @@ def find_program(dump: Dump) -> ProcessStack | None:
     return above if len(beside) > 1 else program
 
 
-def follow_waits(dump: Dump, first: ProcessStack) -> tuple[list[ProcessStack], bool]:
-    """Return the chain from a process on, and whether its last one waits for one before it."""
+def follow_waits(dump: Dump, first: ProcessStack) -> tuple[list[ProcessStack], ProcessStack | None]:
+    """Return the chain from a process on, and the process in it for which its last one waits in
+    turn; None if it waits for no process of the chain."""
     processes = {one.pid: one for one in dump.processes}
     chain = [first]
     while len(chain) < _MOST_LINKS:
@@ -36,10 +37,10 @@ def follow_waits(dump: Dump, first: ProcessStack) -> tuple[list[ProcessStack], b
         if following is None or following in chain:
             dead = _find_dead_peer(dump, chain[-1])
             if dead is None:
-                return chain, following is not None and chain.index(following) < len(chain) - 1
+                return chain, following
             following = dead
         chain.append(following)
-    return chain, False
+    return chain, None
 
 
 def _find_next(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from gpualert_common.processes.rank_names import name_ranks
 from gpualert_common.stacks.activities import PHRASES, StackActivity
@@ -71,6 +72,20 @@ def describe_place(group: Group) -> str:
         return ""
     place = f"{shorten_file(frame.file)}:{frame.line}"
     return place if frame.function == "<module>" else f"{frame.function} ({place})"
+
+
+def describe_chain(chain: Sequence[Group], target: Group | None = None) -> str:
+    """Return which process waits for which next one, and on what the last one waits.
+
+    With *target* the last one waits for that process, which is in the chain, too.
+    """
+    text = ""
+    for group in chain:
+        is_waiting = target is not None or group is not chain[-1]
+        state, place = "waits" if is_waiting else describe_state(group), describe_place(group)
+        text += f" for {name_group(group)}, which" if text else name_group(group)
+        text += f" {state}" + (f" at {place}" if place else "")
+    return text if target is None else f"{text} for {name_group(target)} in turn"
 
 
 def describe_culprits(found: Culprits) -> str:

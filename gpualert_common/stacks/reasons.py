@@ -13,10 +13,9 @@ from gpualert_common.stacks.activities import StackActivity
 from gpualert_common.stacks.chains import find_program, follow_waits
 from gpualert_common.stacks.culprits import Culprits, find_culprits
 from gpualert_common.stacks.description import (
+    describe_chain,
     describe_culprits,
     describe_place,
-    describe_state,
-    name_group,
 )
 from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
 from gpualert_common.stacks.groups import Group, activity_of, group_processes, rank_of
@@ -114,16 +113,18 @@ def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
     subject = _find_subject(dump, groups, culprits)
     if subject is None:
         return None
-    group = _group_of(dump, subject)
-    chain, is_cycle = follow_waits(dump, subject)
+    chain, target = follow_waits(dump, subject)
     last = chain[-1]
-    reason = HangReason.CYCLE if is_cycle else _find_reason(dump, chain, earlier)
-    head = describe_culprits(culprits) if culprits.waiting else _describe(group)
-    links = "".join(f"; {_describe(_group_of(dump, one))}" for one in chain[1:])
+    reason = HangReason.CYCLE if target else _find_reason(dump, chain, earlier)
+    groups_of_chain = [_group_of(dump, one) for one in chain]
+    text = describe_chain(groups_of_chain, _group_of(dump, target) if target else None)
+    if culprits.waiting:
+        links = describe_chain(groups_of_chain[1:]) if chain[1:] else ""
+        text = describe_culprits(culprits) + (f"; {links}" if links else "")
     rank = rank_of(subject)
     return HangExplanation(
         reason,
-        head + links + _explain_more(reason),
+        text + _explain_more(reason),
         describe_place(_group_of(dump, last)),
         rank=int(rank) if rank and culprits.waiting else None,
         chain=tuple(chain),
@@ -246,11 +247,6 @@ def _find_before(process: ProcessStack, earlier: Dump | None) -> ProcessStack | 
     return next((one for one in found if one.pid == process.pid), None)
 
 
-def _describe(group: Group) -> str:
-    place = describe_place(group)
-    return f"{name_group(group)} {describe_state(group)}" + (f" at {place}" if place else "")
-
-
 def _explain_more(reason: HangReason) -> str:
     return f": {_MORE[reason]}" if reason in _MORE else ""
 
@@ -258,7 +254,7 @@ def _explain_more(reason: HangReason) -> str:
 _MORE = {
     HangReason.FORKED_LOCK: "it was forked while a thread of its parent held that lock",
     HangReason.DEADLOCK: "all its threads with code of the program wait for locks",
-    HangReason.CYCLE: "it waits for one of the others, so none of them can continue",
+    HangReason.CYCLE: "none of them can continue",
     HangReason.GIL: "it holds the lock of the interpreter (GIL) meanwhile",
     HangReason.LOOP: "it computed there all the time between two dumps",
 }

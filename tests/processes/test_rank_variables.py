@@ -11,7 +11,7 @@ import pytest
 from gpualert_common.processes.procfs import ProcessStat, read_stat
 from gpualert_common.processes.rank_variables import read_rank_arguments, read_rank_variables
 from gpualert_common.processes.ranks import RankProcesses, read_identity
-from tests.supervised import until
+from tests.supervised import python
 
 _CLUSTER = {
     "chief": ["127.0.0.1:1"],
@@ -72,19 +72,17 @@ def processes() -> Iterator[dict[int, ProcessStat]]:
     started = []
     for rank in (0, 1):
         options = ["--process_id", str(rank), "--num_processes", "2"]
-        variables = {"JAX_PROCESS_ID": "5"} if rank else {}
-        started.append(subprocess.Popen(["tail", "-f", "/dev/null", "--", *options], env=variables))
-    until(lambda: all(_is_tail(one.pid) for one in started), "both programs")
+        variables = {"JAX_PROCESS_ID": "5"} if rank else {"OTHER": "1"}
+        command = (*python("input('ready\\n')"), *options)
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(command, env=variables, stdin=pipe, stdout=pipe))
+    for process in started:
+        assert process.stdout is not None
+        process.stdout.readline()
     found = [read_stat(one.pid) for one in started]
     yield {one.pid: one for one in found if one is not None}
     for process in started:
-        process.kill()
-        process.wait()
-
-
-def _is_tail(pid: int) -> bool:
-    one = read_stat(pid)
-    return one is not None and one.name == "tail"
+        process.communicate(b"\n")
 
 
 def test_variables_come_first(processes: dict[int, ProcessStat]) -> None:

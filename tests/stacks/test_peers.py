@@ -65,5 +65,5 @@ def test_processes_that_wait_for_each_other(lab: Lab) -> None:
     """Two processes that both wait for the other one's message are a cycle."""
     launch(lab, "multiprocessing", "receive", "launch")
     found = explain(lab, HangReason.CYCLE)
-    assert found.text.endswith("so none of them can continue")
+    assert found.text.endswith(" in turn: none of them can continue")
     stop(lab)

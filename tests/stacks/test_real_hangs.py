@@ -97,8 +97,7 @@ def test_child_of_a_wait(start_hanging: StartHanging) -> None:
     found = explain_hang(take_until(process.pid, lambda dump: reason_of(dump) is HangReason.SLEEP))
     child = next(one for one in dump.processes if one.pid != process.pid)
     assert found is not None
-    assert f"waits for its child {child.pid} (sleep)" in found.text
-    assert found.text.endswith(f"process {child.pid} (sleep) sleeps")
+    assert found.text.endswith(f" for process {child.pid} (sleep), which sleeps")
 
 
 def test_deep_stack(start_hanging: StartHanging) -> None:
