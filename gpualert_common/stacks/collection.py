@@ -27,8 +27,9 @@ _FORKED = 0x40
 """Flag PF_FORKNOEXEC of the kernel (``include/linux/sched.h``)."""
 _FLAGS_FIELD = 6
 """Index of the flags in /proc/PID/stat, counted after the name."""
-_FRAGILE = frozenset((WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.EXITED))
-"""States in which a process is not paused: it may never continue, or another one traces it."""
+_FRAGILE = frozenset((WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.EXITED, WaitKind.FILE))
+"""States in which a process is not paused: it may never continue, another one traces it, or it
+stops only once a disk has answered."""
 
 
 class DumpOptions(Struct, frozen=True):
@@ -105,7 +106,7 @@ def _examine(
 ) -> tuple[ProcessStack, dict[int, tuple[StackFrame, ...]]]:
     """Return a process, and the frames of its threads by their numbers."""
     wait = read_wait(one.pid, one.pid, descriptors)  # before a pause, after which it runs again
-    is_fragile = wait.kind in _FRAGILE
+    is_fragile = wait.kind in _FRAGILE or wait.is_uninterruptible
     is_pausing = (options.is_pausing or options.with_native) and not is_fragile
     found = PythonStacks()
     libraries = read(f"/proc/{one.pid}/maps")

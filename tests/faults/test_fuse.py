@@ -57,7 +57,10 @@ def daemon(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def take_while_waiting(path: Path, daemon: subprocess.Popen[bytes], use: str) -> Dump:
-    """Return the stacks of a program that uses the file while the daemon is stopped."""
+    """Return the stacks of a program that uses the file while the daemon is stopped.
+
+    Although they may be paused, processes that wait for a disk are not: they would not stop.
+    """
     command = (*python(_PROGRAM + use), str(path))
     user = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert user.stdin is not None
@@ -68,12 +71,13 @@ def take_while_waiting(path: Path, daemon: subprocess.Popen[bytes], use: str) ->
         user.stdin.write(b"\n")
         user.stdin.flush()
 
-        def find_wait() -> Dump | None:
+        def find_wait() -> bool:
             dump = take_dump(user.pid, "GPUALERT_MARK_none", DumpOptions("test"))
             found = explain_hang(dump)
-            return dump if found is not None and found.reason is HangReason.DISK else None
+            return found is not None and found.reason is HangReason.DISK
 
-        return until(find_wait, "the wait for the daemon")
+        until(find_wait, "the wait for the daemon")
+        return take_dump(user.pid, "GPUALERT_MARK_none", DumpOptions("test", is_pausing=True))
     finally:
         os.kill(daemon.pid, signal.SIGCONT)
         user.communicate()
