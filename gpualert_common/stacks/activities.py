@@ -112,6 +112,8 @@ _PLACES: Mapping[StackActivity, Mapping[str, str]] = {
     StackActivity.QUEUE: {
         "multiprocessing/queues.py": "get put",
         "multiprocessing/connection.py": "recv recv_bytes send send_bytes poll",
+        "multiprocessing/pool.py": "get wait next",
+        "concurrent/futures/_base.py": "result exception wait as_completed",
         "queue.py": "get put join",
     },
 }

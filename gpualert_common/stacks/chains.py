@@ -17,14 +17,16 @@ _LASTING = frozenset((WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.FILE))
 
 
 def find_program(dump: Dump) -> ProcessStack | None:
-    """Return the program of a run without ranks, or who started it beside other processes."""
+    """Return the program of a run without ranks, or who started it beside other processes, and
+    waits for them."""
     processes = {one.pid: one for one in dump.processes}
     program = next((one for one in dump.processes if one.label == "leader"), None)
     if program is None or has_exited(program):
         return None
     above = processes.get(program.parent)
-    beside = [] if above is None else _list_children(dump, above)
-    return above if len(beside) > 1 else program
+    if above is None or above.main.wait.kind is not WaitKind.CHILD:
+        return program
+    return above if len(_list_children(dump, above)) > 1 else program
 
 
 def follow_waits(dump: Dump, first: ProcessStack) -> tuple[list[ProcessStack], ProcessStack | None]:

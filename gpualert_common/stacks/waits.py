@@ -33,7 +33,7 @@ _POLL_ENTRY = struct.Struct("=ihh")
 _PLACES = {
     WaitKind.LOCK: "futex_ do_semtimedop rt_mutex",
     WaitKind.SLEEP: "hrtimer_nanosleep do_nanosleep do_sigtimedwait sigtimedwait",
-    WaitKind.CHILD: "do_wait kernel_wait4 kernel_waitid",
+    WaitKind.CHILD: "do_wait kernel_wait4 kernel_waitid sigsuspend",
     WaitKind.PIPE: "pipe_ anon_pipe_ wait_for_partner",
     WaitKind.SOCKET: "wait_woken sk_wait_data sk_stream_wait inet_csk_accept inet_stream_connect"
     " unix_ skb_wait __skb_ tcp_",

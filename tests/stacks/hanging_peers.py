@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import Connection
 
 from tests.stacks import hanging_modes
@@ -83,5 +84,19 @@ def launch(mode: str, _path: str) -> None:
         process.join()
 
 
-ROLES = {"answer": answer, "ask": ask, "fill": fill, "drain": drain, "launch": launch}
+def delegate(mode: str, _path: str) -> None:
+    """Wait for the result of a process of a pool."""
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(1, context) as pool:
+        pool.submit(fail_to_answer, mode).result()
+
+
+ROLES = {
+    "answer": answer,
+    "ask": ask,
+    "delegate": delegate,
+    "drain": drain,
+    "fill": fill,
+    "launch": launch,
+}
 ROLES[sys.argv[1]](sys.argv[2], sys.argv[3])

@@ -40,6 +40,7 @@ def launch(lab: Lab, launcher: str, mode: str, *roles: str) -> None:
         ("xargs", ("ask", "answer"), "hold_the_gil", HangReason.GIL),
         ("multiprocessing", ("launch",), "loop", HangReason.LOOP),
         ("multiprocessing", ("launch",), "sleep", HangReason.SLEEP),
+        ("multiprocessing", ("delegate",), "stop_itself", HangReason.STOPPED),
     ],
 )
 def test_process_that_does_not_answer(
