@@ -37,11 +37,25 @@ def other_operation() -> None:
     dist.broadcast(torch.ones(1), 0)
 
 
+def forward(weights: torch.Tensor) -> torch.Tensor:
+    """Compute for some milliseconds."""
+    for _layer in range(100):
+        weights = (weights @ weights).softmax(-1)
+    return weights
+
+
+def measure(weights: torch.Tensor) -> float:
+    """Compute something else for some milliseconds."""
+    return sum(float((weights - weights.roll(number)).norm()) for number in range(300))
+
+
 def evaluate() -> None:
     """Compute at changing places, as an evaluation does, until a file exists."""
+    torch.set_num_threads(1)  # a thread that waits for others does not compute
     weights = torch.randn(256, 256)
     while not os.path.exists(sys.argv[2]):
-        weights = (weights @ weights).softmax(-1)
+        weights = forward(weights)
+        measure(weights)
 
 
 def train_from_a_loader() -> None:
