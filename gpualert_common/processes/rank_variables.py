@@ -30,6 +30,9 @@ def read_rank_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 def read_rank_arguments(command: Sequence[str]) -> dict[str, str]:
     """Return rank and size in the arguments of a program as variables; empty without both."""
+    text = " ".join(command).lower().replace("-", "_")
+    if not any(name in text for name in _RANK_OPTIONS):
+        return {}  # most commands, which need not be taken apart
     options: dict[str, str] = {}
     for name, value in parse_options(command):
         options.setdefault(name, value)
