@@ -146,7 +146,7 @@ test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any 
 e2e: debian $(VENV)/.torch $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
 	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core)
 
-nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
+nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
 	$(PY) -m pytest -m hypothesis --hypothesis-profile=random $(IN_CORE)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken

@@ -99,6 +99,12 @@ def read_executable(pid: int) -> str:
     return _read_link(f"/proc/{pid}/exe").removesuffix(" (deleted)")
 
 
+def read_command(pid: int) -> list[str]:
+    """Return the words of the command of a process; empty where it is gone."""
+    data = read(f"/proc/{pid}/cmdline").removesuffix(b"\0")
+    return os.fsdecode(data).split("\0") if data else []
+
+
 def read_cwd(pid: int) -> str:
     """Return the working directory of a process; empty where it cannot be seen."""
     return _read_link(f"/proc/{pid}/cwd")

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpualert_common.processes.procfs import ProcessStat, parse_environment, read
+from gpualert_common.processes.procfs import ProcessStat, parse_environment, read, read_command
+from gpualert_common.processes.rank_variables import (
+    is_count,
+    read_rank_arguments,
+    read_rank_variables,
+)
 from gpualert_common.shells import SHELLS
+from gpualert_common.structs import Struct
 
 MOST_RANKS = 64
 
 _YOUNG_SAMPLES = 6
 """A launcher sets the rank between fork and exec, a script some time after its start."""
-_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK")
+_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", "LOCAL_RANK")
 _IDENTITY_VARIABLES = {
-    "rank": ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"),
+    "rank": ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID"),
     "local_rank": ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
     "local_world_size": ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"),
-    "world_size": ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),
+    "world_size": ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "JAX_NUM_PROCESSES"),
     "visible_gpus": ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
     "slurm_job": ("SLURM_JOB_ID",),
     "slurm_step": ("SLURM_STEP_ID",),
@@ -31,15 +37,22 @@ _WRAPPERS = SHELLS | frozenset(
 """Names of processes that only start the program that works."""
 
 
+class _RankNames(Struct, frozen=True):
+    """Names of the rank of a process, as "rank:0"; "" for none."""
+
+    by_variable: str = ""
+    by_argument: str = ""
+
+
 class RankProcesses:
     """Maps processes to ranks, sample after sample.
 
     All processes that a rank starts inherit its variables.  The rank is the first of them that is
-    no wrapper.
+    no wrapper.  If no process has such variables, the arguments of the programs count.
     """
 
     def __init__(self) -> None:
-        self._names: dict[tuple[int, int], tuple[str, str, int]] = {}
+        self._names: dict[tuple[int, int], tuple[_RankNames, str, int]] = {}
 
     def find_workers(
         self, members: Mapping[int, ProcessStat], most: int = MOST_RANKS
@@ -47,7 +60,10 @@ class RankProcesses:
         """Return the live working processes by rank: "rank:0", or "local_rank:0" if only that is
         known; the first *most* of them."""
         live = [one for one in members.values() if one.is_live]
-        names = {one.pid: self._find_name(one) for one in live}
+        read_names = {one.pid: self._find_names(one) for one in live}
+        names = {pid: one.by_variable for pid, one in read_names.items()}
+        if not any(names.values()):
+            names = {pid: one.by_argument for pid, one in read_names.items()}
         self._names = {
             (one.pid, one.start_ticks): self._names[one.pid, one.start_ticks] for one in live
         }
@@ -63,13 +79,15 @@ class RankProcesses:
         ordered = sorted(found, key=lambda name: (len(name), name))
         return {name: found[name] for name in ordered[:most]}
 
-    def _find_name(self, one: ProcessStat) -> str:
-        """Return the rank of a process, "" for none; read while it is young, and after an exec."""
-        name, command, samples = self._names.get((one.pid, one.start_ticks), ("", "", 0))
+    def _find_names(self, one: ProcessStat) -> _RankNames:
+        """Return the rank of a process; read while it is young, and after an exec."""
+        names, command, samples = self._names.get(one.identity, (_RankNames(), "", 0))
         if samples < _YOUNG_SAMPLES or command != one.name:
-            name = _parse_rank(parse_environment(read(f"/proc/{one.pid}/environ")))
-        self._names[one.pid, one.start_ticks] = (name, one.name, samples + 1)
-        return name
+            variables = read_rank_variables(_read_variables(one.pid))
+            arguments = read_rank_arguments(read_command(one.pid))
+            names = _RankNames(_parse_rank(variables), _parse_rank(arguments))
+        self._names[one.identity] = (names, one.name, samples + 1)
+        return names
 
 
 def find_leader_worker(leader: int, members: Mapping[int, ProcessStat]) -> ProcessStat | None:
@@ -86,25 +104,27 @@ def find_leader_worker(leader: int, members: Mapping[int, ProcessStat]) -> Proce
 def read_identity(one: ProcessStat) -> dict[str, int | str]:
     """Return the identity of a process by its environment: number, name, ranks, visible GPUs, Slurm
     job."""
-    environment = parse_environment(read(f"/proc/{one.pid}/environ"))
+    environment = read_rank_variables(_read_variables(one.pid))
+    if not _parse_rank(environment):
+        environment |= read_rank_arguments(read_command(one.pid))
     identity: dict[str, int | str] = {"pid": one.pid, "name": one.name}
     for name, sources in _IDENTITY_VARIABLES.items():
         value = next((environment[source] for source in sources if source in environment), None)
         if value is not None:
             value = value[:_MOST_VALUE_CHARS]
-            identity[name] = int(value) if _is_number(value) and name != "visible_gpus" else value
+            identity[name] = int(value) if is_count(value) and name != "visible_gpus" else value
     return identity
 
 
 def _parse_rank(environment: Mapping[str, str]) -> str:
     for name in _RANK_VARIABLES:
-        if _is_number(environment.get(name, "")):
+        if is_count(environment.get(name, "")):
             return f"{'local_rank' if name == 'LOCAL_RANK' else 'rank'}:{int(environment[name])}"
     return ""
 
 
-def _is_number(value: str) -> bool:
-    return value.isdecimal() and len(value) < 10
+def _read_variables(pid: int) -> dict[str, str]:
+    return parse_environment(read(f"/proc/{pid}/environ"))
 
 
 def _is_wrapper(one: ProcessStat) -> bool:

@@ -86,6 +86,8 @@ def _render_group(
         owners = {rank_of(one) for one in found if one is not None}
         if owners:
             yield f"  started by rank {', '.join(sorted(owners, key=int))}"
+        if is_culprit:  # nothing else tells it from the processes that wait
+            yield from (f"  command: {one.command}" for one in group.processes[:_MOST_PROCESSES])
     for problem in dict.fromkeys(one.problem for one in group.processes if one.problem):
         yield f"  no Python stack: {problem}"
     if is_full or group.activity not in _WITHOUT_FRAMES:

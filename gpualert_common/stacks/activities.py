@@ -19,6 +19,7 @@ class StackActivity(StrEnum):
     COLLECTIVE = "collective"
     RENDEZVOUS = "rendezvous"
     BACKWARD = "backward"
+    RESULT = "result"
     GPU = "gpu"
     DATA = "data"
     QUEUE = "queue"
@@ -31,6 +32,7 @@ PHRASES = {
     StackActivity.COLLECTIVE: "is in a collective operation",
     StackActivity.RENDEZVOUS: "waits for other ranks to join",
     StackActivity.BACKWARD: "is in the backward pass, where gradients are reduced over the ranks",
+    StackActivity.RESULT: "waits for the result of a computation",
     StackActivity.GPU: "waits for the GPU",
     StackActivity.DATA: "waits for its data loader",
     StackActivity.QUEUE: "waits for a queue between processes",
@@ -49,7 +51,7 @@ _PLACES: Mapping[StackActivity, Mapping[str, str]] = {
         "torch/distributed/rendezvous.py": _ALL,
         "torch/distributed/elastic/rendezvous/": _ALL,
         "horovod/common/basics.py": "init",
-        "jax/_src/distributed.py": _ALL,
+        "jax/_src/distributed.py": "initialize connect",
         "tensorflow/python/distribute/collective_all_reduce_strategy.py": _ALL,
         "paddle/distributed/parallel.py": "init_parallel_env",
     },
@@ -68,6 +70,7 @@ _PLACES: Mapping[StackActivity, Mapping[str, str]] = {
         " _default_broadcast_coalesced _distributed_broadcast_coalesced"
         " _check_global_requires_backward_grad_sync",
         "horovod/": "allgather allreduce barrier broadcast join synchronize",
+        "jax/_src/distributed.py": "shutdown",
         "jax/experimental/multihost_utils.py": _ALL,
         "tensorflow/python/ops/collective_ops.py": _ALL,
         "tensorflow/python/distribute/cross_device_ops.py": _ALL,
@@ -77,6 +80,12 @@ _PLACES: Mapping[StackActivity, Mapping[str, str]] = {
     StackActivity.BACKWARD: {
         "torch/autograd/graph.py": "_engine_run_backward",
         "torch/autograd/__init__.py": "backward",
+    },
+    StackActivity.RESULT: {
+        "jax/_src/array.py": _ALL,
+        "jax/_src/api.py": "block_until_ready",
+        "jax/_src/interpreters/pxla.py": "__call__",
+        "tensorflow/python/eager/execute.py": "quick_execute",
     },
     StackActivity.GPU: {
         "torch/cuda/__init__.py": "synchronize",
@@ -103,6 +112,8 @@ _PLACES: Mapping[StackActivity, Mapping[str, str]] = {
     StackActivity.QUEUE: {
         "multiprocessing/queues.py": "get put",
         "multiprocessing/connection.py": "recv recv_bytes send send_bytes poll",
+        "multiprocessing/pool.py": "get wait next",
+        "concurrent/futures/_base.py": "result exception wait as_completed",
         "queue.py": "get put join",
     },
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from gpualert_common.processes.host import host_name
-from gpualert_common.processes.procfs import ProcessStat, read
+from gpualert_common.processes.procfs import ProcessStat, read, read_command
 from gpualert_common.processes.ranks import RankProcesses, find_leader_worker, read_identity
 from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.stacks import py_spy
@@ -27,8 +27,9 @@ _FORKED = 0x40
 """Flag PF_FORKNOEXEC of the kernel (``include/linux/sched.h``)."""
 _FLAGS_FIELD = 6
 """Index of the flags in /proc/PID/stat, counted after the name."""
-_FRAGILE = frozenset((WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.EXITED))
-"""States in which a process is not paused: it may never continue, or another one traces it."""
+_FRAGILE = frozenset((WaitKind.STOPPED, WaitKind.DEBUGGER, WaitKind.EXITED, WaitKind.FILE))
+"""States in which a process is not paused: it may never continue, another one traces it, or it
+stops only once a disk has answered."""
 
 
 class DumpOptions(Struct, frozen=True):
@@ -58,7 +59,8 @@ def take_dump(leader: int, marker: str, options: DumpOptions) -> Dump:
     with ThreadPoolExecutor(_AT_ONCE, "gpualert-stacks") as pool:
         examined = list(pool.map(examine, chosen))
     processes, stacks = _share_stacks(examined)
-    stacks = add_code(stacks, _find_users(processes))
+    waits_for_files = any(one.main.wait.kind is WaitKind.FILE for one in processes)
+    stacks = add_code(stacks, _find_users(processes), is_local_only=waits_for_files)
     return Dump(
         at=at,
         host=host_name(),
@@ -104,15 +106,15 @@ def _examine(
 ) -> tuple[ProcessStack, dict[int, tuple[StackFrame, ...]]]:
     """Return a process, and the frames of its threads by their numbers."""
     wait = read_wait(one.pid, one.pid, descriptors)  # before a pause, after which it runs again
-    is_fragile = wait.kind in _FRAGILE
+    is_fragile = wait.kind in _FRAGILE or wait.is_uninterruptible
     is_pausing = (options.is_pausing or options.with_native) and not is_fragile
     found = PythonStacks()
-    is_python = None if wait.kind is WaitKind.EXITED else py_spy.has_python(one.pid)
-    if is_python and not is_hidden:
+    libraries = read(f"/proc/{one.pid}/maps")
+    if b"python" in libraries and not is_hidden:
         found = py_spy.read_python_stacks(
             one.pid, is_pausing=is_pausing, with_native=options.with_native and is_pausing
         )
-    elif is_python is None and wait.kind is not WaitKind.EXITED:
+    elif not libraries and wait.kind is not WaitKind.EXITED:
         problem = py_spy.find_obstacle(_read_uid(one.pid))[0]
         found = PythonStacks(problem=problem or "not permitted")
     threads = _list_threads(
@@ -125,12 +127,14 @@ def _examine(
         parent=one.parent,
         threads=tuple(threads),
         label=label,
-        command=_read_command(one.pid),
+        command=_show_command(one.pid),
         gpus=str(identity.get("visible_gpus", "")),
         local_rank=_get_number(identity, "local_rank"),
         local_world_size=_get_number(identity, "local_world_size"),
+        world_size=_get_number(identity, "world_size"),
         thread_count=one.threads,
         is_fork=_is_fork(one.pid),
+        has_jax=b"/jaxlib/" in libraries,
         cpu_s=round(one.cpu_s, 2),
         problem=found.problem,
         paused_ms=found.took_ms if is_pausing else 0,
@@ -180,8 +184,8 @@ def _find_users(processes: Iterable[ProcessStack]) -> dict[int, int]:
     }
 
 
-def _read_command(pid: int) -> str:
-    text = read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
+def _show_command(pid: int) -> str:
+    text = " ".join(read_command(pid)).encode("utf-8", "replace").decode().strip()
     return text if len(text) <= _MOST_COMMAND_CHARS else text[: _MOST_COMMAND_CHARS - 1] + "…"
 
 

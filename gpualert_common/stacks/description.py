@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from gpualert_common.processes.rank_names import name_ranks
 from gpualert_common.stacks.activities import PHRASES, StackActivity
 from gpualert_common.stacks.culprits import Culprits
 from gpualert_common.stacks.dump import ProcessStack, StackFrame, WaitKind
 from gpualert_common.stacks.groups import Group, rank_of
+from gpualert_common.structs import replace
 
 _INSTALLED = re.compile(r"^.*/(?:(?:site|dist)-packages|lib(?:64)?/python\d[\d.]*)/")
 _MOST_NAMED = 3
@@ -72,6 +74,20 @@ def describe_place(group: Group) -> str:
     return place if frame.function == "<module>" else f"{frame.function} ({place})"
 
 
+def describe_chain(chain: Sequence[Group], target: Group | None = None) -> str:
+    """Return which process waits for which next one, and on what the last one waits.
+
+    With *target* the last one waits for that process, which is in the chain, too.
+    """
+    text = ""
+    for group in chain:
+        is_waiting = target is not None or group is not chain[-1]
+        state, place = "waits" if is_waiting else describe_state(group), describe_place(group)
+        text += f" for {name_group(group)}, which" if text else name_group(group)
+        text += f" {state}" + (f" at {place}" if place else "")
+    return text if target is None else f"{text} for {name_group(target)} in turn"
+
+
 def describe_culprits(found: Culprits) -> str:
     """Return which ranks wait for which others, in one sentence; "" where no rank waits for one."""
     if not found.waiting:
@@ -79,20 +95,26 @@ def describe_culprits(found: Culprits) -> str:
     if found.is_mismatch:
         operations = "; ".join(_describe_at(group) for group in found.waiting)
         return f"the ranks wait for each other in different operations: {operations}"
-    ranks = [int(rank_of(one)) for group in found.waiting for one in group.processes]
     first = found.waiting[0]
+    waiting = replace(
+        first, processes=tuple(one for group in found.waiting for one in group.processes)
+    )
+    is_one = len(waiting.processes) == 1
     place = describe_place(first) if first.own_frame is not None else ""
     where = f"{_name_operation(first)} at {place}" if place else _name_operation(first)
     reasons = [
         f"{name_group(group)}, which {_describe_at(group, has_name=False)}"
         for group in found.groups
     ]
-    reasons += [f"rank {rank}, which has no process any more" for rank in found.missing]
+    is_new = first.activity is StackActivity.RENDEZVOUS
+    no_process = "has no process" if is_new else "has no process any more"
+    reasons += [f"rank {rank}, which {no_process}" for rank in found.missing]
     if not reasons:
-        noun = "is" if len(ranks) == 1 else "are all"
-        return f"{name_ranks(ranks)} {noun} in {where}; no rank of this machine is elsewhere"
-    verb = "waits" if len(ranks) == 1 else "wait"
-    return f"{name_ranks(ranks)} {verb} in {where} for {' and '.join(reasons)}"
+        verb, noun = "is" if is_one else "are all", "rank" if first.is_ranked else "process"
+        elsewhere = f"no {noun} of this machine is elsewhere"
+        return f"{name_group(waiting)} {verb} in {where}; {elsewhere}"
+    verb = "waits" if is_one else "wait"
+    return f"{name_group(waiting)} {verb} in {where} for {' and '.join(reasons)}"
 
 
 def _describe_at(group: Group, *, has_name: bool = True) -> str:
@@ -120,4 +142,6 @@ def describe_frame(frame: StackFrame, cwd: str | None = None) -> str:
 
 def _name_operation(group: Group) -> str:
     frame = group.operation
+    if group.activity is StackActivity.RESULT:
+        return "a computation"
     return frame.function.rpartition(".")[2] if frame else "a collective operation"

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cached_property
 
-from gpualert_common.processes.mounts import find_mount
-from gpualert_common.processes.procfs import read, read_descriptor
+from gpualert_common.processes.mounts import Mount, find_mount_of
+from gpualert_common.processes.procfs import read, read_descriptor, read_stat
 from gpualert_common.stacks.dump import WaitKind
+from gpualert_common.stacks.fuse_daemons import describe_daemon
 from gpualert_common.stacks.sockets import Socket, read_sockets
+from gpualert_common.stacks.unix_sockets import read_unix_peers
 from gpualert_common.structs import Struct
 
 _STDIN = 0
@@ -47,6 +49,7 @@ class DescriptorReader:
     def __init__(self, names: Mapping[int, str]) -> None:
         self._names = names
         self._sockets: dict[int, dict[str, Socket]] = {}
+        self._daemons: dict[str, str] = {}
 
     def describe(self, pid: int, number: int) -> Descriptor | None:
         """Return the descriptor; None if it is not open, or may not be seen."""
@@ -64,6 +67,8 @@ class DescriptorReader:
             return Descriptor(WaitKind.INPUT, f"the terminal {target}")
         if target.startswith("/dev/") and _is_type(pid, number, stat.S_ISCHR):
             return Descriptor(WaitKind.DEVICE, f"the device {target}")
+        if target.startswith("/dev/") and _is_type(pid, number, stat.S_ISBLK):
+            return Descriptor(WaitKind.FILE, f"the disk {target}")
         if target.startswith("/"):
             return self._describe_path(pid, number, target)
         return Descriptor(WaitKind.EVENTS, target)
@@ -74,20 +79,35 @@ class DescriptorReader:
         words = [line.split() for line in lines if line.startswith(b"tfd:")]
         return [int(word[1]) for word in words if len(word) > 1 and word[1].isdigit()]
 
+    def describe_file(self, path: str, pid: int) -> str:
+        """Return a path with its mount, as in "/data/a (nfs4, server:/data at /data)"."""
+        mount = find_mount_of(path, pid)
+        if mount is None:
+            return path
+        return f"{path} ({self.describe_mount(mount)})"
+
+    def describe_mount(self, mount: Mount) -> str:
+        """Return a mount, as in "nfs4, server:/data at /data", and the process that serves it."""
+        if mount.number not in self._daemons:
+            self._daemons[mount.number] = describe_daemon(mount)
+        daemon = self._daemons[mount.number]
+        text = f"{mount.kind}, {mount.device} at {mount.point}"
+        return f"{text}, {daemon}" if daemon else text
+
     def _describe_path(self, pid: int, number: int, target: str) -> Descriptor:
         """Describe a file or a named pipe; a file on a network is not examined, since its server
         may not answer."""
-        mount = find_mount(target, pid)
-        is_remote = mount.get("type", "").startswith(_REMOTE)
-        if not is_remote and _is_type(pid, number, stat.S_ISFIFO):
+        if not is_remote_file(target, pid) and _is_type(pid, number, stat.S_ISFIFO):
             return self._describe_pipe(pid, number, target)
-        return Descriptor(WaitKind.FILE, describe_file(target, pid))
+        return Descriptor(WaitKind.FILE, f"the file {self.describe_file(target, pid)}")
 
     def _describe_socket(self, pid: int, target: str) -> Descriptor:
         inode = target.removeprefix("socket:[").rstrip("]")
         found = self._read_sockets(pid).get(inode)
         if found is None:
-            return Descriptor(WaitKind.SOCKET, "a socket of this machine")
+            peer = self._find_holder(pid, self._unix_peers.get(inode, ""))
+            whose = f", whose other end is {self._names[peer]}" if peer is not None else ""
+            return Descriptor(WaitKind.SOCKET, f"a socket of this machine{whose}", peer)
         text = f"a socket {found.describe()}"
         other = None if found.is_listening else self._find_end(pid, found)
         if other is not None:
@@ -98,9 +118,20 @@ class DescriptorReader:
         """Return the process of the run that has the other end of a socket."""
         for inode, other in self._read_sockets(pid).items():
             if (other.local, other.remote) == (socket.remote, socket.local):
-                holders = self._holders.get(f"socket:[{inode}]", ())
-                return min((holder for holder, _number in holders if holder != pid), default=None)
+                return self._find_holder(pid, inode)
         return None
+
+    def _find_holder(self, pid: int, inode: str) -> int | None:
+        """Return the process of the run, other than that one, that has a socket open.
+
+        A launcher that did not close its copy has it open, too; who started later uses it.
+        """
+        holders = {holder for holder, _number in self._holders.get(f"socket:[{inode}]", ())}
+        return max(holders - {pid}, default=None)
+
+    @cached_property
+    def _unix_peers(self) -> dict[str, str]:
+        return read_unix_peers()
 
     def _describe_pipe(self, pid: int, number: int, target: str) -> Descriptor:
         kind = WaitKind.INPUT if number == _STDIN else WaitKind.PIPE
@@ -121,7 +152,8 @@ class DescriptorReader:
         shown += [f"{len(others) - _MOST_NAMED} more"] if len(others) > _MOST_NAMED else []
         ends_text = " and ".join((", ".join(shown[:-1]), shown[-1])) if shown[1:] else shown[0]
         text = f"{name} that {ends_text} {role if len(others) == 1 else role.replace('s ', ' ', 1)}"
-        return Descriptor(kind, text, others[0] if len(others) == 1 else None)
+        users = [one for one in others if one != _read_parent(pid)] or others
+        return Descriptor(kind, text, users[0] if len(users) == 1 else None)
 
     def _read_sockets(self, pid: int) -> dict[str, Socket]:
         """Return the sockets in the network of a process; a container has one of its own."""
@@ -148,12 +180,10 @@ class DescriptorReader:
         return found
 
 
-def describe_file(path: str, pid: int) -> str:
-    """Return a path with its mount, as in "/data/a (nfs4, server:/data at /data)"."""
-    mount = find_mount(path, pid)
-    if not mount:
-        return path
-    return f"{path} ({mount['type']}, {mount['device']} at {mount['mounted_at']})"
+def is_remote_file(path: str, pid: int) -> bool:
+    """Return whether a file is on a network, or served by a process, which may not answer."""
+    mount = find_mount_of(path, pid)
+    return mount is not None and mount.kind.startswith(_REMOTE)
 
 
 def _access(pid: int, number: int) -> int:
@@ -162,6 +192,12 @@ def _access(pid: int, number: int) -> int:
         if line.startswith(b"flags:"):
             return int(line.split()[1], 8) & os.O_ACCMODE
     return -1
+
+
+def _read_parent(pid: int) -> int | None:
+    """Return the process that started one, which often keeps a pipe between its children open."""
+    stat_line = read_stat(pid)
+    return None if stat_line is None else stat_line.parent
 
 
 def _is_type(pid: int, number: int, is_type: Callable[[int], bool]) -> bool:

@@ -76,7 +76,9 @@ class ProcessStack(Struct, frozen=True):
     that its environment makes visible, ``local_rank`` and ``local_world_size`` its rank among those
     of this machine and their number, as the launcher announced them.  ``threads`` begin
     with the main thread; further ones are those with a Python stack.  ``thread_count`` counts all.
-    ``is_fork`` says that it was forked and runs no program of its own.  ``problem`` is the reason
+    ``world_size`` is the number of all ranks.
+    ``is_fork`` says that it was forked and runs no program of its own, ``has_jax`` that it has
+    loaded JAX, whose compiled computations are no frames of Python.  ``problem`` is the reason
     why its Python frames are missing, "" also for a process without Python.  ``paused_ms`` is the
     upper bound of the time for which it was paused, 0 if it was not.
     """
@@ -90,8 +92,10 @@ class ProcessStack(Struct, frozen=True):
     gpus: str = ""
     local_rank: int | None = None
     local_world_size: int | None = None
+    world_size: int | None = None
     thread_count: int = 1
     is_fork: bool = False
+    has_jax: bool = False
     cpu_s: float = 0.0
     problem: str = ""
     paused_ms: int = 0

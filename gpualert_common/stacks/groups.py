@@ -57,8 +57,21 @@ def group_processes(dump: Dump) -> list[Group]:
     for processes in found.values():
         frames = dump.frames(processes[0].main)
         ordered = sorted(processes, key=lambda one: (int(rank_of(one) or 0), one.pid))
-        groups.append(Group(tuple(ordered), frames, find_activity(frames)))
+        groups.append(Group(tuple(ordered), frames, activity_of(dump, ordered[0])))
     return sorted(groups, key=_order)
+
+
+def activity_of(dump: Dump, process: ProcessStack) -> StackActivity:
+    """Return the activity of a process; of JAX, which has no frames there, by its wait."""
+    frames = dump.frames(process.main)
+    activity = find_activity(frames)
+    if activity is not StackActivity.NONE or not process.has_jax or not frames:
+        return activity
+    inner = frames[0]
+    is_call = inner.is_own or "-packages/" in inner.file
+    is_lock = inner.code.startswith("with ") or ".acquire(" in inner.code
+    waits = process.main.wait.kind is WaitKind.LOCK
+    return StackActivity.RESULT if waits and is_call and not is_lock else activity
 
 
 def find_owner(process: ProcessStack, processes: Mapping[int, ProcessStack]) -> ProcessStack | None:

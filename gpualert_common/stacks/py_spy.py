@@ -19,8 +19,8 @@ from typing import Any
 
 from gpualert_common.processes.procfs import read
 from gpualert_common.stacks.dump import StackFrame
-from gpualert_common.stacks.source_lines import is_own_file
-from gpualert_common.structs import Struct
+from gpualert_common.stacks.source_lines import INLINE_CODE, is_own_file
+from gpualert_common.structs import Struct, replace
 
 PROGRAM = "py-spy"
 _TRIES = 3
@@ -31,6 +31,8 @@ _INNER_FRAMES, _OUTER_FRAMES = 40, 8
 """Frames of a deeper stack that are kept."""
 _UNNAMED = "0x"
 """Beginning of the name of a native frame without a symbol: an address, other in each process."""
+_STARTERS = ("/multiprocessing/", "/joblib/", "/torch/_inductor/")
+"""Folders of libraries that start processes by ``python -c``."""
 _TEMPLATE = re.compile(r"<[^<>]*>")
 _REFUSALS = ("permission denied", "error: permission denied", "operation not permitted")
 _SYS_PTRACE = 19
@@ -77,12 +79,6 @@ def find_obstacle(uid: int | None = None) -> tuple[str, str]:
     return why, remedy if scope == "3" else f"{remedy}, or set kernel.yama.ptrace_scope to 0"
 
 
-def has_python(pid: int) -> bool | None:
-    """Return whether a process has loaded a Python interpreter; None if that may not be seen."""
-    maps = read(f"/proc/{pid}/maps")
-    return b"python" in maps if maps else None
-
-
 def read_python_stacks(
     pid: int, *, is_pausing: bool = False, with_native: bool = False
 ) -> PythonStacks:
@@ -118,8 +114,22 @@ def read_python_stacks(
 
 def parse_threads(output: bytes) -> tuple[PythonThread, ...]:
     """Return the threads in py-spy's JSON.  Raises ValueError, KeyError, TypeError."""
-    threads = json.loads(output.decode("utf-8", "replace"))
-    return tuple(_parse_thread(one) for one in threads[:_MOST_THREADS])
+    values = json.loads(output.decode("utf-8", "replace"))
+    threads = [_parse_thread(one) for one in values[:_MOST_THREADS]]
+    is_inline = any(map(_runs_inline_code, threads))
+    return tuple(map(_own_inline_code, threads)) if is_inline else tuple(threads)
+
+
+def _runs_inline_code(thread: PythonThread) -> bool:
+    """Return whether a thread runs the code of ``python -c``, not that of a library's process."""
+    outer = thread.frames[-2:]
+    is_inline = bool(outer) and (outer[-1].function, outer[-1].file) == ("<module>", INLINE_CODE)
+    return is_inline and not any(part in outer[0].file for part in _STARTERS)
+
+
+def _own_inline_code(thread: PythonThread) -> PythonThread:
+    frames = (replace(one, is_own=one.is_own or one.file == INLINE_CODE) for one in thread.frames)
+    return replace(thread, frames=tuple(frames))
 
 
 def _parse_thread(value: Mapping[str, Any]) -> PythonThread:

@@ -7,23 +7,20 @@ computes at one place from one that moves on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 
-from gpualert_common.stacks.activities import StackActivity, find_activity
+from gpualert_common.stacks.activities import StackActivity
+from gpualert_common.stacks.chains import find_program, follow_waits
 from gpualert_common.stacks.culprits import Culprits, find_culprits
 from gpualert_common.stacks.description import (
+    describe_chain,
     describe_culprits,
     describe_place,
-    describe_state,
-    name_group,
 )
 from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
-from gpualert_common.stacks.groups import Group, group_processes, rank_of
+from gpualert_common.stacks.groups import Group, activity_of, group_processes, rank_of
 from gpualert_common.structs import Struct, replace
 
-_MOST_LINKS = 5
-_LINKS = frozenset((WaitKind.CHILD, WaitKind.PIPE, WaitKind.SOCKET))
 _BUSY_CORES = 0.1
 """A process that used less of a core between two dumps did not compute all the time; on a machine
 with more processes than cores, one that did gets a part of a core."""
@@ -39,6 +36,7 @@ class HangReason(StrEnum):
     SLEEP = "sleep"
     LOCK = "lock"
     DEADLOCK = "deadlock"
+    CYCLE = "cycle"
     FORKED_LOCK = "forked_lock"
     FILE_LOCK = "file_lock"
     DEAD_WORKER = "dead_worker"
@@ -110,21 +108,23 @@ def _is_idle(found: HangExplanation, before: HangExplanation, passed_s: float) -
 def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
     groups = group_processes(dump)
     culprits = find_culprits(dump, groups)
-    if culprits.waiting and not culprits.groups:
+    if culprits.waiting and all(map(_has_exited, culprits.groups)):
         return _explain_peers(culprits)
-    subject = _find_subject(groups, culprits)
+    subject = _find_subject(dump, groups, culprits)
     if subject is None:
         return None
-    group = _group_of(dump, subject)
-    chain = _follow(dump, subject)
+    chain, target = follow_waits(dump, subject)
     last = chain[-1]
-    reason = _find_reason(dump, chain, earlier)
-    head = describe_culprits(culprits) if culprits.waiting else _describe(group)
-    links = "".join(f"; {_describe(_group_of(dump, one))}" for one in chain[1:])
+    reason = HangReason.CYCLE if target else _find_reason(dump, chain, earlier)
+    groups_of_chain = [_group_of(dump, one) for one in chain]
+    text = describe_chain(groups_of_chain, _group_of(dump, target) if target else None)
+    if culprits.waiting:
+        links = describe_chain(groups_of_chain[1:]) if chain[1:] else ""
+        text = describe_culprits(culprits) + (f"; {links}" if links else "")
     rank = rank_of(subject)
     return HangExplanation(
         reason,
-        head + links + _explain_more(reason),
+        text + _explain_more(reason),
         describe_place(_group_of(dump, last)),
         rank=int(rank) if rank and culprits.waiting else None,
         chain=tuple(chain),
@@ -135,58 +135,29 @@ def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
 def _explain_peers(found: Culprits) -> HangExplanation:
     place = describe_place(found.waiting[0])
     text = describe_culprits(found)
-    if found.missing:
-        return HangExplanation(HangReason.MISSING_RANK, text, place, rank=found.missing[0])
-    activities = {group.activity for group in found.waiting}
-    if activities == {StackActivity.RENDEZVOUS}:
-        return HangExplanation(HangReason.RENDEZVOUS, text, place)
+    missing = found.missing[0] if found.missing else None
+    if all(group.activity is StackActivity.RENDEZVOUS for group in found.waiting):
+        return HangExplanation(HangReason.RENDEZVOUS, text, place, rank=missing)
+    if found.groups or found.missing:
+        return HangExplanation(HangReason.MISSING_RANK, text, place, rank=missing)
     reason = HangReason.MISMATCH if found.is_mismatch else HangReason.PEERS
     return HangExplanation(reason, text, place)
 
 
-def _find_subject(groups: list[Group], culprits: Culprits) -> ProcessStack | None:
+def _find_subject(dump: Dump, groups: list[Group], culprits: Culprits) -> ProcessStack | None:
     """Return the process at the beginning of the chain: a culprit, a rank, or the program."""
     candidates = [*culprits.groups, *(group for group in groups if group.is_ranked)]
-    candidates += [group for group in groups if group.processes[0].label == "leader"]
-    known = [one for one in candidates if one.processes[0].main.wait.kind is not WaitKind.EXITED]
-    return known[0].processes[0] if known else None
+    known = [one for one in candidates if not _has_exited(one)]
+    return known[0].processes[0] if known else find_program(dump)
 
 
-def _follow(dump: Dump, first: ProcessStack) -> list[ProcessStack]:
-    """Return the processes of the chain, each of which waits for the next one."""
-    processes = {one.pid: one for one in dump.processes}
-    chain = [first]
-    while len(chain) < _MOST_LINKS:
-        following = _find_next(dump, chain[-1], processes)
-        if following is None or following in chain:
-            break
-        chain.append(following)
-    return chain
-
-
-def _find_next(
-    dump: Dump, process: ProcessStack, processes: Mapping[int, ProcessStack]
-) -> ProcessStack | None:
-    wait = process.main.wait
-    if wait.process is not None and wait.kind in _LINKS and wait.process in processes:
-        return processes[wait.process]
-    if find_activity(dump.frames(process.main)) not in (StackActivity.DATA, StackActivity.QUEUE):
-        return None
-    children = [one for one in dump.processes if one.parent == process.pid]
-    dead = [one for one in children if one.main.wait.kind is WaitKind.EXITED]
-    busy = [one for one in children if _is_in_own_code(dump, one)]
-    return next(iter((*dead, *busy)), None)
-
-
-def _is_in_own_code(dump: Dump, process: ProcessStack) -> bool:
-    frames = dump.frames(process.main)
-    return bool(frames) and find_activity(frames) is not StackActivity.WORKER
+def _has_exited(group: Group) -> bool:
+    return group.processes[0].main.wait.kind is WaitKind.EXITED
 
 
 def _find_reason(dump: Dump, chain: list[ProcessStack], earlier: Dump | None) -> HangReason:
     process = chain[-1]
-    wait, frames = process.main.wait, dump.frames(process.main)
-    activity = find_activity(frames)
+    wait, activity = process.main.wait, activity_of(dump, process)
     if wait.kind is WaitKind.EXITED:
         return HangReason.DEAD_WORKER
     if wait.kind in _DIRECT:
@@ -226,6 +197,9 @@ def _explain_lock(dump: Dump, process: ProcessStack, activity: StackActivity) ->
         return HangReason.GPU
     if activity in (StackActivity.DATA, StackActivity.QUEUE):
         return HangReason.QUEUE
+    if activity in (StackActivity.RESULT, StackActivity.BACKWARD):
+        has_peers = rank_of(process) and process.world_size != 1
+        return HangReason.PEERS if has_peers else HangReason.UNKNOWN
     is_shared = any(part in one.file for one in dump.frames(process.main) for part in _SHARED_LOCKS)
     if is_shared:
         return HangReason.LOCK
@@ -273,11 +247,6 @@ def _find_before(process: ProcessStack, earlier: Dump | None) -> ProcessStack | 
     return next((one for one in found if one.pid == process.pid), None)
 
 
-def _describe(group: Group) -> str:
-    place = describe_place(group)
-    return f"{name_group(group)} {describe_state(group)}" + (f" at {place}" if place else "")
-
-
 def _explain_more(reason: HangReason) -> str:
     return f": {_MORE[reason]}" if reason in _MORE else ""
 
@@ -285,6 +254,7 @@ def _explain_more(reason: HangReason) -> str:
 _MORE = {
     HangReason.FORKED_LOCK: "it was forked while a thread of its parent held that lock",
     HangReason.DEADLOCK: "all its threads with code of the program wait for locks",
+    HangReason.CYCLE: "none of them can continue",
     HangReason.GIL: "it holds the lock of the interpreter (GIL) meanwhile",
     HangReason.LOOP: "it computed there all the time between two dumps",
 }
@@ -292,4 +262,4 @@ _MORE = {
 
 def _group_of(dump: Dump, process: ProcessStack) -> Group:
     frames = dump.frames(process.main)
-    return Group((process,), frames, find_activity(frames))
+    return Group((process,), frames, activity_of(dump, process))

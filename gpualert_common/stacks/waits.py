@@ -7,14 +7,20 @@ described by what is left.
 
 from __future__ import annotations
 
-import os
 import struct
 import time
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.processes.procfs import read, read_name
-from gpualert_common.stacks.descriptors import Descriptor, DescriptorReader, describe_file
+from gpualert_common.stacks.descriptors import Descriptor, DescriptorReader
 from gpualert_common.stacks.dump import Wait, WaitKind
+from gpualert_common.stacks.file_arguments import (
+    PATH_ARGUMENT,
+    PLACES_OF_FUSE,
+    describe_argument,
+    describe_mapped_mount,
+)
+from gpualert_common.stacks.process_memory import read_memory
 from gpualert_common.stacks.system_calls import RUNNING, SystemCall, read_system_call
 
 _MOST_WATCHED = 64
@@ -24,13 +30,12 @@ _MOST_LOOKS = 4
 _BETWEEN_LOOKS_S = 0.003
 _MOST_THREADS = 256
 _FUTEX_WAIT, _FUTEX_PRIVATE = 0, 0x80
-_MOST_PATH_BYTES = 4096
 _POLL_ENTRY = struct.Struct("=ihh")
 
 _PLACES = {
     WaitKind.LOCK: "futex_ do_semtimedop rt_mutex",
     WaitKind.SLEEP: "hrtimer_nanosleep do_nanosleep do_sigtimedwait sigtimedwait",
-    WaitKind.CHILD: "do_wait kernel_wait4 kernel_waitid",
+    WaitKind.CHILD: "do_wait kernel_wait4 kernel_waitid sigsuspend",
     WaitKind.PIPE: "pipe_ anon_pipe_ wait_for_partner",
     WaitKind.SOCKET: "wait_woken sk_wait_data sk_stream_wait inet_csk_accept inet_stream_connect"
     " unix_ skb_wait __skb_ tcp_",
@@ -45,6 +50,8 @@ _PLACES = {
 }
 """Kinds of waits by the beginning of the kernel's function, where the system call is hidden."""
 
+_OPENING_PIPE = "wait_for_partner"
+"""Place of a process that opens a named pipe whose other end nobody has open."""
 _READS = frozenset(
     ("read", "readv", "pread64", "preadv", "recvfrom", "recvmsg", "accept", "accept4", "getdents64")
 )
@@ -55,16 +62,11 @@ _ON_DESCRIPTOR = _READS | frozenset(
     )
 )  # fmt: skip
 """Calls whose first argument is the descriptor on which they wait."""
-_PATH_ARGUMENT = {
-    "open": 0, "stat": 0, "lstat": 0, "mkdir": 0, "unlink": 0, "rename": 0,
-    "openat": 1, "openat2": 1, "newfstatat": 1, "statx": 1, "renameat": 1,
-}  # fmt: skip
-"""Calls that wait for a file, and which of their arguments is its path."""
 _VERBS = {
     WaitKind.SOCKET: "waits for",
     WaitKind.PIPE: "waits for",
     WaitKind.INPUT: "waits for input from",
-    WaitKind.FILE: "waits for the file",
+    WaitKind.FILE: "waits for",
     WaitKind.FILE_LOCK: "waits for a lock on",
     WaitKind.DEVICE: "waits for",
     WaitKind.EVENTS: "waits for",
@@ -173,28 +175,31 @@ def _explain(
 ) -> tuple[WaitKind, str, int | None]:
     """Return kind, text and process of a wait, by the system call or else by the place."""
     if call is not None:
-        found = _explain_call(pid, call, descriptors)
+        found = _explain_call(pid, call, place, descriptors)
         if found is not None:
             return found
     kinds = (kind for kind, names in _PLACES.items() if place.startswith(tuple(names.split())))
     kind = next(kinds, WaitKind.UNKNOWN)
+    if place.startswith(PLACES_OF_FUSE):
+        return kind, _TEXTS[kind] + describe_mapped_mount(pid, descriptors), None
     return kind, _TEXTS[kind], None
 
 
 def _explain_call(
-    pid: int, call: SystemCall, descriptors: DescriptorReader
+    pid: int, call: SystemCall, place: str, descriptors: DescriptorReader
 ) -> tuple[WaitKind, str, int | None] | None:
     name = call.name
     if name == "futex":
         return WaitKind.LOCK, _TEXTS[WaitKind.LOCK], None
     if name in ("nanosleep", "clock_nanosleep", "pause"):
         return WaitKind.SLEEP, _TEXTS[WaitKind.SLEEP], None
-    if name in ("wait4", "waitid"):
+    if name in ("wait4", "waitid") or (name == "rt_sigsuspend" and _list_children(pid)):
         return _explain_child(pid, call)
-    if name in _PATH_ARGUMENT:
-        path = _read_text(pid, call.argument(_PATH_ARGUMENT[name]))
-        shown = describe_file(path, pid) if path.startswith("/") else path
-        return WaitKind.FILE, f"waits for the file {shown or 'it opens'} ({name})", None
+    if name in PATH_ARGUMENT:
+        shown = describe_argument(pid, call, descriptors)
+        if place.startswith(_OPENING_PIPE):
+            return WaitKind.PIPE, f"waits for another process to open {shown}, a pipe", None
+        return WaitKind.FILE, f"waits for {shown or 'a file'} ({name})", None
     if name in ("sync", "msync"):
         return WaitKind.FILE, f"waits until its data is on disk ({name})", None
     if name in _ON_DESCRIPTOR:
@@ -222,8 +227,11 @@ def _explain_descriptor(
 
 
 def _explain_child(pid: int, call: SystemCall) -> tuple[WaitKind, str, int | None]:
-    """Explain a wait for a child; one that waits for any child names the only one there is."""
-    number = call.argument(0) if call.name == "wait4" else call.argument(1)
+    """Explain a wait for a child; one that waits for any child names the only one there is.
+
+    A shell waits for the signal of a child (``rt_sigsuspend``).
+    """
+    number = {"wait4": call.argument(0), "waitid": call.argument(1)}.get(call.name, -1)
     number = number if 0 < number < 1 << 31 else -1  # -1 is any child, and less is a group
     children = _list_children(pid)
     if number < 0 and len(children) == 1:
@@ -271,37 +279,15 @@ def _list_watched(pid: int, call: SystemCall, descriptors: DescriptorReader) -> 
         yield from descriptors.list_watched(pid, call.argument(0))[:_MOST_WATCHED]
     elif call.name in ("poll", "ppoll"):
         count = min(call.argument(1), _MOST_WATCHED)
-        data = _read_memory(pid, call.argument(0), max(0, count) * _POLL_ENTRY.size)
+        data = read_memory(pid, call.argument(0), max(0, count) * _POLL_ENTRY.size)
         whole = data[: len(data) // _POLL_ENTRY.size * _POLL_ENTRY.size]
         yield from (number for number, *_events in _POLL_ENTRY.iter_unpack(whole) if number >= 0)
     else:
         highest = min(max(0, call.argument(0)), 1024)
         for argument in (1, 2):
-            data = _read_memory(pid, call.argument(argument), (highest + 7) // 8)
+            data = read_memory(pid, call.argument(argument), (highest + 7) // 8)
             yield from _list_bits(data, highest)
 
 
 def _list_bits(data: bytes, highest: int) -> Iterable[int]:
     return (bit for bit in range(min(highest, 8 * len(data))) if data[bit // 8] >> bit % 8 & 1)
-
-
-def _read_memory(pid: int, address: int, size: int) -> bytes:
-    """Return bytes of the memory of a process; empty where it may not be read."""
-    if address <= 0 or size <= 0:
-        return b""
-    try:
-        fd = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.pread(fd, size, address)
-    except (OSError, OverflowError):
-        return b""
-    finally:
-        os.close(fd)
-
-
-def _read_text(pid: int, address: int) -> str:
-    """Return the text at an address of a process; "" where it may not be read."""
-    size = min(_MOST_PATH_BYTES, 4096 - address % 4096)  # a page more may not be there
-    return os.fsdecode(_read_memory(pid, address, size).partition(b"\0")[0])

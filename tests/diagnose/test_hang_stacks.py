@@ -8,6 +8,7 @@ from typing import Any
 
 from gpualert_common.stacks.dump import StackFrame, Wait, WaitKind
 from tests.scenarios.hangs import ranks_of, stands_while_busy
+from tests.scenarios.meetings import waits_for_nodes
 from tests.scenarios.scene import Scene, steps
 from tests.stacks.composed import TORCH, collective, in_own_code, make_dump, own
 
@@ -151,3 +152,20 @@ def test_short_evaluation_at_one_line(tmp_path: Path) -> None:
     scene = stands_while_busy(chance, make_dump(places), make_dump(places, cpu_s=29.0))
     scene.silent_s = 400.0
     assert verdict_of(scene, tmp_path)["cause"] == "time_limit"
+
+
+def test_short_hang_timeout(tmp_path: Path) -> None:
+    """Of a run that is ended as hung within a minute, the stacks alone are the reason."""
+    chance = Random(15)
+    dump = make_dump(ranks_of(chance))
+    end = {"limit": "hang", "signal": 15, "code": -15}
+    scene = stands_while_busy(chance, dump, dump, **end)
+    scene.silent_s, scene.dumps = 65.0, [(35.0, dump), (4.0, dump)]
+    assert named(verdict_of(scene, tmp_path)) == ("collective", "C2", "unknown")
+
+
+def test_hang_timeout_before_the_first_step(tmp_path: Path) -> None:
+    """A run that waits for its other processes, and is ended as hung, has not found them."""
+    scene = waits_for_nodes(Random(16))
+    scene.limit = "hang"
+    assert named(verdict_of(scene, tmp_path))[:2] == ("rendezvous", "C1")

@@ -42,6 +42,12 @@ def backward() -> Place:
     return frames, Wait(WaitKind.LOCK, "waits for a lock, or for another thread")
 
 
+def compiled(code: str = "loss = step(batch)") -> Place:
+    """Return the place of a rank in a compiled computation of JAX, which has no frames."""
+    frames = own("train", 130, code), _MAIN
+    return frames, Wait(WaitKind.LOCK, "waits for a lock, or for another thread")
+
+
 def in_own_code(function: str = "load", kind: WaitKind = WaitKind.SLEEP, line: int = 33) -> Place:
     """Return the place of a rank in the user's own code."""
     frames = (own(function, line, "time.sleep(9)", "data.py"), own("train", 100), _MAIN)

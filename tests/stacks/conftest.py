@@ -15,10 +15,17 @@ import pytest
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.dump import Dump
 
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("hanging_program.py")
 DEADLINE_S = 30.0
 
 StartHanging = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture(autouse=True)
+def _import_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let programs of this folder import the ways to hang that they share."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 
 @pytest.fixture

@@ -2,19 +2,14 @@
 
 import multiprocessing
 import os
-import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 
-lock, other_lock = threading.Lock(), threading.Lock()
+from tests.stacks import hanging_modes
 
-
-def sleep() -> None:
-    """Sleep."""
-    time.sleep(1000)
+lock, other_lock = hanging_modes.lock, threading.Lock()
 
 
 def take_a_lock_twice() -> None:
@@ -42,33 +37,6 @@ def deadlock() -> None:
     ready = threading.Event(), threading.Event()
     threading.Thread(target=take_two_locks, args=(lock, other_lock, *ready)).start()
     take_two_locks(other_lock, lock, ready[1], ready[0])
-
-
-def take_the_lock() -> None:
-    """Take the lock."""
-    with lock:
-        pass
-
-
-def fork_with_a_held_lock() -> None:
-    """Fork while a thread holds a lock that the child takes."""
-    is_held = threading.Event()
-
-    def hold() -> None:
-        with lock:
-            is_held.set()
-            time.sleep(1000)
-
-    threading.Thread(target=hold).start()
-    is_held.wait()
-    child = multiprocessing.get_context("fork").Process(target=take_the_lock)
-    child.start()
-    child.join()
-
-
-def wait_for_a_child() -> None:
-    """Wait for a process that does not end."""
-    subprocess.run(["sleep", "1000"])
 
 
 def wait_for_input() -> None:
@@ -114,25 +82,6 @@ def wait_for_a_file_lock() -> None:
         fcntl.flock(second, fcntl.LOCK_EX)
 
 
-def loop() -> None:
-    """Compute without an end."""
-    number = 0
-    while True:
-        number += 1
-
-
-def hold_the_gil() -> None:
-    """Call native code that waits and keeps the interpreter's lock."""
-    import ctypes
-
-    ctypes.PyDLL(None).sleep(1000)
-
-
-def stop_itself() -> None:
-    """Stop by a signal."""
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-
 def recurse(depth: int = 200) -> None:
     """Sleep in a deep recursion."""
     if depth:
@@ -142,4 +91,4 @@ def recurse(depth: int = 200) -> None:
 
 
 print("ready", flush=True)
-globals()[sys.argv[1]]()
+(getattr(hanging_modes, sys.argv[1], None) or globals()[sys.argv[1]])()

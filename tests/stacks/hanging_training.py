@@ -3,19 +3,14 @@
 Each rank prints a line when it has taken three steps together with the others.
 """
 
-import ctypes
-import multiprocessing
 import os
-import signal
-import subprocess
 import sys
-import threading
 import time
 
 import torch
 import torch.distributed as dist
 
-lock = threading.Lock()
+from tests.stacks import hanging_modes
 
 
 class Samples:
@@ -37,65 +32,30 @@ def read_from_storage() -> None:
     time.sleep(1000)
 
 
-def take_the_lock() -> None:
-    """Take the lock."""
-    with lock:
-        pass
-
-
-def sleep() -> None:
-    """Sleep."""
-    time.sleep(1000)
-
-
-def loop() -> None:
-    """Compute without an end."""
-    number = 0
-    while True:
-        number += 1
-
-
-def hold_the_gil() -> None:
-    """Wait in native code that keeps the interpreter's lock."""
-    ctypes.PyDLL(None).sleep(1000)
-
-
-def stop_itself() -> None:
-    """Stop by a signal."""
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-
-def fork_with_a_held_lock() -> None:
-    """Wait for a forked process that needs a lock of a thread."""
-    is_held = threading.Event()
-
-    def hold() -> None:
-        with lock:
-            is_held.set()
-            time.sleep(1000)
-
-    threading.Thread(target=hold, daemon=True).start()
-    is_held.wait()
-    child = multiprocessing.get_context("fork").Process(target=take_the_lock)
-    child.start()
-    child.join()
-
-
-def wait_for_a_child() -> None:
-    """Wait for a process that does not end."""
-    subprocess.run(["sleep", "1000"])
-
-
 def other_operation() -> None:
     """Take part in another operation than the other ranks."""
     dist.broadcast(torch.ones(1), 0)
 
 
+def forward(weights: torch.Tensor) -> torch.Tensor:
+    """Compute for some milliseconds."""
+    for _layer in range(100):
+        weights = (weights @ weights).softmax(-1)
+    return weights
+
+
+def measure(weights: torch.Tensor) -> float:
+    """Compute something else for some milliseconds."""
+    return sum(float((weights - weights.roll(number)).norm()) for number in range(300))
+
+
 def evaluate() -> None:
     """Compute at changing places, as an evaluation does, until a file exists."""
+    torch.set_num_threads(1)  # a thread that waits for others does not compute
     weights = torch.randn(256, 256)
     while not os.path.exists(sys.argv[2]):
-        weights = (weights @ weights).softmax(-1)
+        weights = forward(weights)
+        measure(weights)
 
 
 def train_from_a_loader() -> None:
@@ -112,7 +72,7 @@ def train(mode: str) -> None:
             if mode == "train_from_a_loader":
                 train_from_a_loader()
             elif dist.get_rank() == 1:
-                globals()[mode]()
+                (getattr(hanging_modes, mode, None) or globals()[mode])()
         dist.all_reduce(torch.ones(1))
 
 

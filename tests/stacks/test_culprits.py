@@ -11,8 +11,17 @@ from gpualert_common.stacks.culprits import Culprits, find_culprits
 from gpualert_common.stacks.description import describe_culprits
 from gpualert_common.stacks.dump import Dump, Wait, WaitKind
 from gpualert_common.stacks.groups import group_processes, rank_of
+from gpualert_common.stacks.reasons import HangReason, explain_hang
 from gpualert_common.structs import replace
-from tests.stacks.composed import Place, Variant, backward, collective, in_own_code, make_dump
+from tests.stacks.composed import (
+    Place,
+    Variant,
+    backward,
+    collective,
+    compiled,
+    in_own_code,
+    make_dump,
+)
 
 VARIANTS = 200
 
@@ -83,6 +92,59 @@ def test_missing_rank() -> None:
     assert describe_culprits(found).endswith("for rank 2, which has no process any more")
 
 
+def with_jax(dump: Dump) -> Dump:
+    """Return a dump whose processes have loaded JAX."""
+    return replace(dump, processes=tuple(replace(one, has_jax=True) for one in dump.processes))
+
+
+def test_compiled_computation() -> None:
+    """Ranks in a computation of JAX wait for the one that is elsewhere; alone they may compute."""
+    dump = with_jax(make_dump(others(4, compiled(), rank_1=in_own_code())))
+    assert describe_culprits(culprits_of(dump)) == (
+        "ranks 0, 2-3 wait in a computation at train (train.py:130) for rank 1, which sleeps at "
+        "load (data.py:33)"
+    )
+    assert culprits_of(with_jax(make_dump(others(4, compiled())))) == Culprits()
+
+
+@pytest.mark.parametrize("code", ["with lock:", "lock.acquire()"])
+def test_lock_beside_jax(code: str) -> None:
+    """A lock in the user's own code is no computation."""
+    dump = make_dump(others(2, compiled(code), rank_1=in_own_code()))
+    assert culprits_of(with_jax(dump)) == Culprits()
+
+
+def test_processes_without_ranks() -> None:
+    """Without ranks the processes of one program count, neither launchers nor what they start."""
+    places = {0: collective(), 1: in_own_code(), 2: in_own_code("launch"), 3: in_own_code("read")}
+    dump = make_dump(places)
+    parents = {0: 102, 1: 102, 2: 1, 3: 101}
+    processes = tuple(
+        replace(one, label="", parent=parents[number], command=f"python -u train.py {number}")
+        for number, one in enumerate(dump.processes)
+    )
+    found = culprits_of(replace(dump, processes=processes))
+    assert [one.pid for group in found.groups for one in group.processes] == [101]
+    assert describe_culprits(found) == (
+        "process 100 (python) waits in all_reduce at train (train.py:120) for process 101 "
+        "(python), which sleeps at load (data.py:33)"
+    )
+
+
+def test_process_that_exited() -> None:
+    """A process beside them that has exited is the one that the others wait for."""
+    gone: Place = ((), Wait(WaitKind.EXITED, "has exited"))
+    dump = make_dump({0: collective(), 1: gone})
+    processes = tuple(replace(one, label="", command="") for one in dump.processes)
+    dump = replace(dump, processes=processes)
+    assert describe_culprits(culprits_of(dump)).endswith(
+        "for process 101 (python), which has exited"
+    )
+    explanation = explain_hang(dump)
+    assert explanation is not None
+    assert explanation.reason is HangReason.MISSING_RANK
+
+
 def test_nobody_waits() -> None:
     """Ranks that compute at different places wait for nobody."""
     places = {rank: in_own_code("step", WaitKind.RUNS, 10 + rank) for rank in range(4)}
@@ -90,11 +152,15 @@ def test_nobody_waits() -> None:
 
 
 def test_label_that_is_no_rank() -> None:
-    """A process whose label has no number is no rank."""
+    """A process whose label has no number is no rank, and named by its number."""
     dump = make_dump({0: collective()})
     named = replace(dump.processes[0], label="rank:one")
     assert rank_of(named) == ""
-    assert culprits_of(replace(dump, processes=(named,))) == Culprits()
+    found = describe_culprits(culprits_of(replace(dump, processes=(named,))))
+    assert found == (
+        "process 100 (python) is in all_reduce at train (train.py:120); no process of this machine "
+        "is elsewhere"
+    )
 
 
 def test_random_variants() -> None:

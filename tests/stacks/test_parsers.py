@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import socket
 
 import pytest
 
@@ -10,7 +13,9 @@ from gpualert_common.stacks.py_spy import parse_threads
 from gpualert_common.stacks.sockets import parse_sockets
 from gpualert_common.stacks.source_lines import is_own_file
 from gpualert_common.stacks.system_calls import RUNNING, parse_system_call
+from gpualert_common.stacks.unix_sockets import read_unix_peers
 
+_SPAWN = "/usr/lib/python3.11/multiprocessing/spawn.py"
 _TCP = (
     b"   1: 0100007F:73F5 0100007F:C1A2 01 00000000:00000000 00:00000000 00000000  1000        0 "
     b"19423 1 0000000000000000 20 4 30 10 -1"
@@ -117,9 +122,41 @@ def test_other_output(output: bytes) -> None:
         ("/venv/lib/python3.11/site-packages/torch/_tensor.py", False),
         ("<frozen importlib._bootstrap>", False),
         ("<string>", False),
+        ("<stdin>", True),
         ("/venv/lib/python3.11/site-packages/torch/lib/libtorch_cpu.so", False),
     ],
 )
 def test_own_file(path: str, is_own: bool) -> None:
     """Files of the standard library and of installed packages are not the user's own."""
     assert is_own_file(path) is is_own
+
+
+@pytest.mark.parametrize(
+    ("outer", "is_own"),
+    [
+        ([("<module>", "<string>")], True),
+        (
+            [("main", "/usr/lib/python3.11/multiprocessing/spawn.py"), ("<module>", "<string>")],
+            False,
+        ),
+        ([("<module>", "/job/train.py")], False),
+    ],
+)
+def test_inline_code(outer: list[tuple[str, str]], is_own: bool) -> None:
+    """The code of `python -c` is the user's, that of a library's process and of exec() is not."""
+    frames = [("load", "<string>"), *outer]
+    threads = [
+        {"frames": [{"name": name, "filename": file, "line": 1} for name, file in frames]},
+        {"frames": [{"name": "run", "filename": "<string>", "line": 2}]},
+    ]
+    found = parse_threads(json.dumps(threads).encode())
+    assert [thread.frames[0].is_own for thread in found] == [is_own, is_own]
+
+
+def test_peers_of_unix_sockets() -> None:
+    """The other end of a socket pair is known by its inode."""
+    with contextlib.ExitStack() as stack:
+        ends = [stack.enter_context(one) for one in socket.socketpair()]
+        first, second = (str(os.fstat(one.fileno()).st_ino) for one in ends)
+        peers = read_unix_peers()
+    assert (peers[first], peers[second]) == (second, first)

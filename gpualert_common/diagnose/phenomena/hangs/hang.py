@@ -76,7 +76,8 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if hang is not None and _is_certain(hang, silence_s):
         yield _explain(evidence, hang, silent, confidence=0.95)
     elif cores is None:
-        return
+        if hang is not None and _was_stopped_for(evidence, hang):
+            yield _explain(evidence, hang, silent, confidence=0.9)
     elif is_working(cores, gpu_load):
         work = f"its processes used {cores:.2f} cores"
         if gpu_load:
@@ -100,6 +101,12 @@ def _is_certain(hang: HangExplanation, silence_s: float) -> bool:
         return False
     is_shown_at_work = hang.reason in _NO_HANG | _NEED_IDLENESS
     return hang.reason in _LASTING or (hang.is_confirmed and not is_shown_at_work)
+
+
+def _was_stopped_for(evidence: Evidence, hang: HangExplanation) -> bool:
+    """Return whether a run was ended as hung, for what the stacks show, before samples show
+    whether it worked."""
+    return evidence.facts.limit == "hang" and hang.is_confirmed and hang.reason not in _NO_HANG
 
 
 def _explain(

@@ -33,7 +33,9 @@ from gpualert_common.telemetry.series import TelemetryEvent
 FAMILY = "C1"
 _CAUSE = "rendezvous"
 _SOURCE = "rendezvous"
-_STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
+_LIMITS = frozenset(("time_limit", "idle_hang"))
+"""Causes of a run that a limit ended: of its time, or of the time without progress."""
+_STOPPED = _LIMITS | {"cancelled", "preempted", "killed_unknown"}
 """Causes of a run that a person or a limit stopped."""
 _USED_PORT = ("address already in use", "eaddrinuse", "failed to listen", "is utilizing it")
 
@@ -113,7 +115,7 @@ def _diagnose_wait(evidence: Evidence, found: StartObstacle, claim: Claim) -> It
     waited_s = evidence.series(_SOURCE, "waiting_seconds").last
     if waited_s < thresholds.RENDEZVOUS_WAIT_S:
         return
-    is_limit = evidence.resolution.cause == "time_limit"
+    is_limit = evidence.resolution.cause in _LIMITS
     waited = f"it printed nothing but connection attempts for its last {waited_s:.0f} s"
     yield Finding(
         FAMILY,
@@ -121,7 +123,7 @@ def _diagnose_wait(evidence: Evidence, found: StartObstacle, claim: Claim) -> It
         f"it waited for its other processes: {found.because}",
         cause=_CAUSE if is_limit else "",
         confidence=0.93,
-        over=frozenset(("time_limit",)),
+        over=_LIMITS,
         kind="waits_for_rendezvous",
         claims=(claim, Claim(waited, _SOURCE)),
         corrections={"obstacle": found.obstacle.value, **found.details},
