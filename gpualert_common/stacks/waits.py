@@ -7,6 +7,7 @@ described by what is left.
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 from collections.abc import Iterable, Iterator
