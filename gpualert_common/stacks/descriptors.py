@@ -11,8 +11,8 @@ from functools import cached_property
 
 from gpualert_common.processes.mounts import find_mount
 from gpualert_common.processes.procfs import read, read_descriptor
+from gpualert_common.processes.sockets import Socket, read_sockets
 from gpualert_common.stacks.dump import WaitKind
-from gpualert_common.stacks.sockets import Socket, read_sockets
 from gpualert_common.structs import Struct
 
 _STDIN = 0

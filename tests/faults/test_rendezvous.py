@@ -177,7 +177,7 @@ def test_trials_disturb_no_store(backend: str, runs: Runs) -> None:
     port = str(free_port())
     server = runs.serve(backend, STORE, port, backend)
     trial = (
-        "import sys; from gpualert_common.telemetry.coordinator.endpoint_trial import *\n"
+        "import sys; from gpualert_common.coordinator.endpoint_trial import *\n"
         f"for _ in range(20): print(try_endpoint('{SECOND}', {port}).outcome)"
     )
     tried = subprocess.run(runs.machines.on_first(PYTHON, "-c", trial), capture_output=True)

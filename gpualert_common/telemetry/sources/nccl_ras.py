@@ -24,7 +24,7 @@ from gpualert_common.collectives.ras_status import Communicator, parse_status
 from gpualert_common.collectives.ras_traces import make_traces, number_processes
 from gpualert_common.collectives.stall_text import describe_stall
 from gpualert_common.processes.procfs import read_descriptor
-from gpualert_common.stacks.sockets import read_sockets
+from gpualert_common.processes.sockets import read_sockets
 from gpualert_common.structs import to_builtins
 from gpualert_common.telemetry.rank_environments import RankEnvironment, RankEnvironments
 from gpualert_common.telemetry.silence import measure_silence_s

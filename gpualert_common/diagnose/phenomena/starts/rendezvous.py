@@ -2,7 +2,9 @@
 
 The source ``rendezvous`` tries the coordinator's address while the run waits.  If the log reports a
 failed rendezvous, the trial decides its reason: a name that is not resolved, a port on which nobody
-listens, a machine that does not answer, an occupied port, processes that are missing.  A run that
+listens, a machine that does not answer, an occupied port, processes that are missing.  If the log
+reports a failed connection and the address accepts one at the end, the coordinator came up late.
+The store's own count of those that joined shows that its port was open.  A run that
 was stopped, or reached its time limit, without an error waited for a rendezvous if it had printed
 nothing but connection attempts for a minute, its processes were idle, and the trial shows an
 obstacle that no complete group can have.  A connection that is accepted shows that only while a
@@ -13,28 +15,38 @@ has begun, and any other error, excludes it.
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Iterator
 
+from gpualert_common.coordinator.state import CoordinatorState, PortConflict
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.diagnose.phenomena.starts._coordinator import (
+    FAILED_OUTCOMES,
     MISSING_PROCESSES,
+    Obstacle,
     StartObstacle,
     explain_conflict,
+    explain_late,
     explain_state,
     is_complete,
 )
 from gpualert_common.model import Claim
 from gpualert_common.structs import ValidationError, convert
-from gpualert_common.telemetry.coordinator.state import CoordinatorState, PortConflict
 from gpualert_common.telemetry.series import TelemetryEvent
 
 FAMILY = "C1"
 _CAUSE = "rendezvous"
 _SOURCE = "rendezvous"
+_PORT_CLOSED = frozenset((Obstacle.NOT_OPEN, Obstacle.WRONG_MACHINE))
 _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown"))
 """Causes of a run that a person or a limit stopped."""
+_NO_CONNECTION = re.compile(
+    r"(?i)client socket has|connect\(\) timed out|failed to connect|connection refused"
+    r"|connection to the c10d store has failed|no route to host|network is unreachable"
+)
 _USED_PORT = ("address already in use", "eaddrinuse", "failed to listen", "is utilizing it")
 
 
@@ -54,14 +66,19 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         else:
             state = convert(event.fields, CoordinatorState)
             found, complete = explain_state(state), is_complete(state)
+            if reported and _NO_CONNECTION.search(_read_error(evidence)):
+                found = explain_late(state) or found
     except ValidationError:
         return  # of a later release
+    if found is not None and found.obstacle in _PORT_CLOSED and _has_counted(evidence):
+        return  # the port was open: the state is older
     claim = Claim(event.text, _SOURCE)
     if found is not None and reported:
-        yield _decide(found, claim, 0.97 if found.is_certain else 0.9)
+        earlier = _list_failures(evidence, event) if found.obstacle is Obstacle.ANSWERS_NOW else ()
+        yield _decide(found, (*earlier, claim), 0.97 if found.is_certain else 0.9)
     elif found is not None and in_store:
         if found.obstacle in MISSING_PROCESSES:
-            yield _decide(found, claim, 0.85)  # the death of a rank may have other evidence
+            yield _decide(found, (claim,), 0.85)  # the death of a rank may have other evidence
     elif complete and not reported:
         yield Finding(FAMILY, Weight.RULED_OUT, "all processes that it announced had joined")
     elif found is not None and found.is_certain and event.what != "port_in_use":
@@ -77,11 +94,31 @@ def _find_last_event(evidence: Evidence) -> TelemetryEvent | None:
     return next((one for one in reversed(events) if one.what == wanted), None)
 
 
+def _read_error(evidence: Evidence) -> str:
+    """Return the words of the log's error."""
+    details = evidence.resolution.details
+    return f"{details.get('what')} {details.get('message')}"
+
+
 def _reports_used_port(evidence: Evidence) -> bool:
     """Return whether the error of the log is that a port was in use."""
-    details = evidence.resolution.details
-    text = f"{details.get('what')} {details.get('message')}".lower()
+    text = _read_error(evidence).lower()
     return any(words in text for words in _USED_PORT)
+
+
+def _has_counted(evidence: Evidence) -> bool:
+    """Return whether the store itself reported how many had joined."""
+    details = evidence.resolution.details
+    return "joined" in details or "joined_ranks" in details
+
+
+def _list_failures(evidence: Evidence, last: TelemetryEvent) -> tuple[Claim, ...]:
+    """Return the last failed trial before an event, with its time."""
+    for event in reversed(evidence.events("rendezvous_state")):
+        if event.at < last.at and event.fields.get("outcome") in FAILED_OUTCOMES:
+            clock = time.strftime("%H:%M:%S UTC", time.gmtime(event.at))
+            return (Claim(f"at {clock}, {event.text}", _SOURCE),)
+    return ()
 
 
 def _waited_in_store(evidence: Evidence) -> bool:
@@ -95,7 +132,7 @@ def _waited_in_store(evidence: Evidence) -> bool:
     )
 
 
-def _decide(found: StartObstacle, claim: Claim, confidence: float) -> Finding:
+def _decide(found: StartObstacle, claims: tuple[Claim, ...], confidence: float) -> Finding:
     return Finding(
         FAMILY,
         Weight.DECIDES,
@@ -103,7 +140,7 @@ def _decide(found: StartObstacle, claim: Claim, confidence: float) -> Finding:
         cause=_CAUSE,
         confidence=confidence,
         over=frozenset(("collective",)),
-        claims=(claim,),
+        claims=claims,
         corrections={"obstacle": found.obstacle.value, **found.details},
     )
 

@@ -77,7 +77,9 @@ class StartLineReader:
                 return b""
             self._total += max(0, size - offset - _MOST_BYTES_AT_ONCE)
             data = os.pread(fd, _MOST_BYTES_AT_ONCE, max(offset, size - _MOST_BYTES_AT_ONCE))
-            whole = data.rfind(b"\n") + 1
+            whole = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+            if not whole and len(data) == _MOST_BYTES_AT_ONCE:
+                whole = len(data)  # longer than any line that counts
             if whole:  # the rest of a line comes with the next call
                 self._offsets[path] = size - (len(data) - whole)
             return data[:whole]

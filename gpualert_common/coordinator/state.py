@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpualert_common.coordinator.endpoint_trial import TrialOutcome
 from gpualert_common.structs import Struct
-from gpualert_common.telemetry.coordinator.endpoint_trial import TrialOutcome
 
 _FAILURES = {
     TrialOutcome.REFUSED: "was refused",
@@ -18,7 +18,6 @@ class CoordinatorState(Struct, frozen=True):
 
     Of a coordinator on this machine: whether a process listens, whose it is, how many connections
     it has, the addresses of their machines ("" for this one), and the names of nodes without any.
-    Of another one: the ``connections`` from this machine to it.
     """
 
     host: str
@@ -29,20 +28,16 @@ class CoordinatorState(Struct, frozen=True):
     addresses: tuple[str, ...] = ()
     error: str = ""
     is_loopback: bool = False
-    launcher: str = ""
     in_launcher: bool = False
     world_size: int | None = None
-    local_world_size: int | None = None
     nodes: int | None = None
     node_rank: int | None = None
     ranks: tuple[int, ...] = ()
     repeated: tuple[int, ...] = ()
-    connections: int = 0
     listens: bool = False
     is_own: bool = False
     pid: int = 0
     command: str = ""
-    holder_rank: str = ""
     clients: int = 0
     hosts: tuple[str, ...] = ()
     missing_names: tuple[str, ...] = ()
@@ -54,6 +49,8 @@ class CoordinatorState(Struct, frozen=True):
 
     def describe(self) -> str:
         """Return the state in words, as a sentence without its full stop."""
+        if self.outcome is TrialOutcome.UNTRIED:
+            return f"its processes are to meet at {self.endpoint}, by {self.named_by}"
         if self.outcome is TrialOutcome.IS_HERE:
             return self._describe_here()
         of = f" of {self.member}" if self.member else ""
