@@ -201,7 +201,7 @@ class _Analysis:
         """Return group, number and call of a place, the call as one of the ranks made it."""
         key, sequence = place
         if sequence == TRANSFER:
-            group, _, ends = key.partition("\n")
+            group, _, ends = key.rpartition("\n")
             return self._positions[group], 0, _name_transfer(ends)
         at = self._positions[key].calls.get(sequence, {})
         calls = next((at[rank] for rank in sorted(ranks & at.keys())), ())

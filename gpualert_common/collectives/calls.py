@@ -167,11 +167,10 @@ def _find_shift(sequence: int, usual: int, odd: int, calls: CallsOfGroup) -> Dif
         return None if found is None else _sign(found)
 
     def is_shifted(by: int, first: int, second: int) -> bool:
-        pairs = [(at(place, first), at(place + by, second)) for place in range(sequence, last)]
+        pairs = [(at(place, first), at(place + by, second)) for place in calls if place >= sequence]
         known = [pair for pair in pairs if None not in pair]
         return bool(known) and all(own == other for own, other in known)
 
-    last = max(calls) + 1
     if is_shifted(1, odd, usual):
         return Difference.SKIPPED
     return Difference.EXTRA if is_shifted(1, usual, odd) else None

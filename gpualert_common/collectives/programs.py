@@ -20,6 +20,11 @@ from gpualert_common.collectives.trace import RankTrace, RecordedCall
 _LEAST_CONTEXT = 4
 """Calls in a row that must have occurred before, so that the next one is known."""
 
+_MOST_COMPARED = 16
+"""Ranks whose own steps are compared.  More of them have a majority, as a rule."""
+_MOST_STEPS = 256
+"""Newest steps that are compared with earlier ones."""
+
 _Step = tuple[object, ...]
 _KIND = slice(3)
 """Part of a step without sizes and types: kind of group and operation."""
@@ -66,6 +71,8 @@ def find_departures(
 ) -> set[int]:
     """Return those of *ranks* that left the order of their own earlier steps, if the others repeat
     theirs; empty where that is not known of every rank."""
+    if len(ranks) > _MOST_COMPARED:
+        return set()
     found = _list_programs([rank for rank in ranks if rank in traces], traces, positions)
     courses = {rank: _find_course(steps, start) for rank, (steps, start) in found.items()}
     if len(courses) < len(ranks) or _Course.UNKNOWN in courses.values():
@@ -81,7 +88,7 @@ def _find_course(steps: Sequence[_Step], start: int) -> _Course:
     One of another size is the same call.
     """
     course = _Course.UNKNOWN
-    for place in range(start, len(steps)):
+    for place in range(max(start, len(steps) - _MOST_STEPS), len(steps)):
         expected = _find_next(steps[:place])
         if expected is None:
             continue

@@ -87,10 +87,9 @@ class RankWaits:
         for trace in self._traces.values():
             transfer = find_transfer(trace)
             if transfer is not None:
-                place = (
-                    f"{transfer.group}\n{trace.rank} {transfer.operation} {transfer.peer}",
-                    TRANSFER,
-                )
+                operation = "".join(transfer.operation.split()) or "transfer"
+                ends = f"{trace.rank} {operation} {transfer.peer}"
+                place = (f"{transfer.group}\n{ends}", TRANSFER)
                 found[trace.rank].append((transfer.created_ns, place))
         heads = {}
         for rank, waits in found.items():
@@ -120,7 +119,7 @@ class RankWaits:
 
     def _list_peers(self, key: str) -> list[int]:
         """Return the peer of a transfer, unless it is in the same one, or is not known."""
-        group, _, ends = key.partition("\n")
+        group, _, ends = key.rpartition("\n")
         rank, operation, peer = ends.split()
         number = int(peer)
         if number < 0:

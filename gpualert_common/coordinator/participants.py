@@ -7,7 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gpualert_common.coordinator.announcement import Announcement, read_announcement
-from gpualert_common.processes.procfs import ProcessStat, parse_environment, read
+from gpualert_common.processes.procfs import (
+    ProcessStat,
+    parse_environment,
+    read,
+    read_network,
+)
 from gpualert_common.structs import Struct, replace
 
 _MOST_READ = 1024
@@ -67,14 +72,6 @@ def find_participants(members: Mapping[int, ProcessStat]) -> Participants | None
         pid=chosen,
         network=read_network(chosen),
     )
-
-
-def read_network(pid: int | str) -> int:
-    """Return the number of the network namespace of a process; 0 if it may not be seen."""
-    try:
-        return os.stat(f"/proc/{pid}/ns/net").st_ino
-    except OSError:
-        return 0
 
 
 def _read(pid: int) -> Announcement:

@@ -235,6 +235,15 @@ def fails_before_it_connects(chance: Random) -> Scene:
     return Scene(log=traceback(message, "main", "load"), code=1)
 
 
+@near_miss("C1", "missing_module", family="A1", real_s=7)
+def fails_after_it_connected(chance: Random) -> Scene:
+    """It reached its coordinator at the second attempt, and cannot import its model."""
+    tried = "[W socket.cpp:764] [c10d] The client socket has failed to connect to [node-0]:29500\n"
+    message = f"ModuleNotFoundError: No module named 'model_{chance.randint(1, 9)}'"
+    log = tried * chance.randint(1, 9) + traceback(message, "main", "load")
+    return Scene(log=log, code=1)
+
+
 @near_miss("C1", "collective", real_s=7)
 def loses_a_peer(chance: Random) -> Scene:
     """A peer closes its connection in the middle of the training."""

@@ -20,15 +20,11 @@ from collections.abc import Iterable, Iterator
 from gpualert_common.coordinator.announcement import Endpoint
 from gpualert_common.coordinator.arrivals import NodeAddresses, list_hosts
 from gpualert_common.coordinator.endpoint_trial import EndpointTrial, TrialOutcome, try_endpoint
-from gpualert_common.coordinator.participants import (
-    Participants,
-    find_participants,
-    read_network,
-)
+from gpualert_common.coordinator.participants import Participants, find_participants
 from gpualert_common.coordinator.port_use import find_port_holder, read_port_use
 from gpualert_common.coordinator.start_lines import StartLineReader, StartLines
 from gpualert_common.coordinator.state import CoordinatorState, PortConflict
-from gpualert_common.processes.procfs import read_stat
+from gpualert_common.processes.procfs import read_network, read_stat
 from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.structs import replace, to_builtins
 from gpualert_common.telemetry.source import ObservedRun, Sample, Source, SourceEvent
@@ -133,7 +129,7 @@ class RendezvousWait(Source):
         if found is None:
             return
         is_waiting = lines.waits or (now - self._quiet_since >= QUIET_S and not works)
-        if found.network and found.network != read_network("self"):
+        if found.network and found.network != read_network(os.getpid()):
             pass  # a container with a network of its own: a trial from here shows nothing
         elif is_waiting and now >= self._next_trial_at:
             yield from self._examine(found, now)
