@@ -30,14 +30,14 @@ class NodeAddresses:
         connected, missing = set(hosts), []
         deadline = time.monotonic() + _NAMES_TIMEOUT_S
         for name in names:
-            addresses = self._look_up(name, max(0.0, deadline - time.monotonic()))
+            addresses = self._resolve(name, max(0.0, deadline - time.monotonic()))
             if not addresses:
                 return ()
             if connected.isdisjoint(addresses) and not any(map(is_own, addresses)):
                 missing.append(name)
         return tuple(missing)
 
-    def _look_up(self, name: str, timeout_s: float) -> tuple[str, ...]:
+    def _resolve(self, name: str, timeout_s: float) -> tuple[str, ...]:
         found = self._known.get(name) or resolve(name, timeout_s)[0]
         self._known[name] = found
         return found

@@ -31,7 +31,8 @@ _WAITS = compile_bytes(
     rb"\[c10d\] The (?:client socket|IPv[46] network addresses)|\[c10d\] TCP client failed"
     rb"|\d+/\d+ clients joined|Rendezvous(?:Timeout|Connection|Closed|State)Error"
     rb"|[Ww]aiting in store based barrier|initializing process group in store based barrier"
-    rb"|DistStoreError|still waiting for response from worker|not ready endpoints"
+    rb"|Dist(?:Store|Network)Error|RuntimeError: connect\(\) timed out"
+    rb"|still waiting for response from worker|not ready endpoints"
     rb"|CoordinationService/RegisterTask|[Cc]oordination service.{0,80}(?:timed out|unavailable)"
     rb"|PjRT_Client_Connect|DEADLINE_EXCEEDED|EtcdConnectionFailed|host not found"
 )

@@ -136,7 +136,7 @@ def test_no_announcement(start: Start, tmp_path: Path) -> None:
 def test_coordinator_that_comes_up(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A port that is opened after the first look is seen by the next one."""
+    """A port that is opened after the first sample is seen by the next one."""
     monkeypatch.setattr(rendezvous, "_LEAST_PAUSE_S", 0.0)
     group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "WORLD_SIZE": 2}
     first = start(WAITS, RANK=1, **group)

@@ -51,8 +51,8 @@ _MOST_EVENTS = 50
 class RendezvousWait(Source):
     """The wait of a distributed run before its first step.
 
-    Numbers, of "rendezvous": ``waiting_seconds`` without other output than that of connection
-    attempts, ``attempts_total``, the samples with new lines about such attempts, and
+    Numbers, of "rendezvous": ``waiting_seconds`` without work, and without other output than that
+    of connection attempts, ``attempts_total``, the samples with new lines about such attempts, and
     ``trials_total``, all until the first step.
 
     Events: ``rendezvous_state`` when the state of the coordinator is first seen or changes: its
@@ -103,13 +103,14 @@ class RendezvousWait(Source):
             yield from self._report_port(lines.port)
         stat = read_stat(self._run.pid) if self._run.pid else None
         if stat is not None and stat.is_live:
-            yield from self._report(lines, now, works=self._read_processes(now))
+            self._read_processes(now)
+            yield from self._report(lines, now)
 
-    def _read_processes(self, now: float) -> bool:
-        """Find the participants; return whether the processes have worked since the last sample."""
+    def _read_processes(self, now: float) -> None:
+        """Find the participants, and whether the processes have worked since the last sample."""
         is_rare = self._participants is None and self._samples > _SOON
         if self._tree is None or (is_rare and self._samples % _RARELY):
-            return False
+            return
         members = self._tree.members()
         self._pids = frozenset(members)
         self._participants = find_participants(members) or self._participants
@@ -118,17 +119,15 @@ class RendezvousWait(Source):
         self._cpu = (used_s, now)
         works = used_s - before_s > WORKING_CORES * (now - before)
         self._working_samples += works
+        self._quiet_since = now if works else self._quiet_since
         self._is_over = self._working_samples > _MOST_WORKING_SAMPLES
-        return works
 
-    def _report(
-        self, lines: StartLines, now: float, *, works: bool
-    ) -> Iterator[Sample | SourceEvent]:
+    def _report(self, lines: StartLines, now: float) -> Iterator[Sample | SourceEvent]:
         """Report the state of the coordinator where a trial is due, and the wait."""
         found = self._participants
         if found is None:
             return
-        is_waiting = lines.waits or (now - self._quiet_since >= QUIET_S and not works)
+        is_waiting = lines.waits or now - self._quiet_since >= QUIET_S
         if found.network and found.network != read_network(os.getpid()):
             pass  # a container with a network of its own: a trial from here shows nothing
         elif is_waiting and now >= self._next_trial_at:
@@ -137,9 +136,8 @@ class RendezvousWait(Source):
             untried = EndpointTrial(TrialOutcome.UNTRIED)
             state = self._observe(found, found.announcement.endpoints[0], untried)
             yield from self._emit("rendezvous_state", state)
-        waited_s = 0.0 if works else now - self._quiet_since
         values = {
-            "waiting_seconds": round(waited_s),
+            "waiting_seconds": round(now - self._quiet_since),
             "attempts_total": self._attempts,
             "trials_total": self._trials,
         }

@@ -60,29 +60,40 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if not (reported or in_store or evidence.is_running or cause in _STOPPED):
         return
     try:
-        if event.what == "port_in_use":
-            found: StartObstacle | None = explain_conflict(convert(event.fields, PortConflict))
-            complete = False
-        else:
-            state = convert(event.fields, CoordinatorState)
-            found, complete = explain_state(state), is_complete(state)
-            if reported and _NO_CONNECTION.search(_read_error(evidence)):
-                found = explain_late(state) or found
+        found, complete = _explain(evidence, event, reported=reported)
     except ValidationError:
         return  # of a later release
-    if found is not None and found.obstacle in _PORT_CLOSED and _has_counted(evidence):
-        return  # the port was open: the state is older
     claim = Claim(event.text, _SOURCE)
+    claims: tuple[Claim, ...] = (claim,)
     if found is not None and reported:
-        earlier = _list_failures(evidence, event) if found.obstacle is Obstacle.ANSWERS_NOW else ()
-        yield _decide(found, (*earlier, claim), 0.97 if found.is_certain else 0.9)
+        if found.obstacle is Obstacle.ANSWERS_NOW:
+            claims = (*_list_failures(evidence, event), _date(event))
+        yield _decide(found, claims, 0.97 if found.is_certain else 0.9)
     elif found is not None and in_store:
         if found.obstacle in MISSING_PROCESSES:
-            yield _decide(found, (claim,), 0.85)  # the death of a rank may have other evidence
+            yield _decide(found, claims, 0.85)  # the death of a rank may have other evidence
     elif complete and not reported:
         yield Finding(FAMILY, Weight.RULED_OUT, "all processes that it announced had joined")
     elif found is not None and found.is_certain and event.what != "port_in_use":
         yield from _diagnose_wait(evidence, found, claim)
+
+
+def _explain(
+    evidence: Evidence, event: TelemetryEvent, *, reported: bool
+) -> tuple[StartObstacle | None, bool]:
+    """Return the obstacle that an event shows, and whether all processes had joined.
+
+    Raises ValidationError.
+    """
+    if event.what == "port_in_use":
+        return explain_conflict(convert(event.fields, PortConflict)), False
+    state = convert(event.fields, CoordinatorState)
+    found = explain_state(state)
+    if reported and _NO_CONNECTION.search(_read_error(evidence)):
+        found = explain_late(state) or found
+    if found is not None and found.obstacle in _PORT_CLOSED and _has_counted(evidence):
+        found = None  # the port was open: the state is older
+    return found, is_complete(state)
 
 
 def _find_last_event(evidence: Evidence) -> TelemetryEvent | None:
@@ -116,9 +127,13 @@ def _list_failures(evidence: Evidence, last: TelemetryEvent) -> tuple[Claim, ...
     """Return the last failed trial before an event, with its time."""
     for event in reversed(evidence.events("rendezvous_state")):
         if event.at < last.at and event.fields.get("outcome") in FAILED_OUTCOMES:
-            clock = time.strftime("%H:%M:%S UTC", time.gmtime(event.at))
-            return (Claim(f"at {clock}, {event.text}", _SOURCE),)
+            return (_date(event),)
     return ()
+
+
+def _date(event: TelemetryEvent) -> Claim:
+    clock = time.strftime("%H:%M:%S UTC", time.gmtime(event.at))
+    return Claim(f"at {clock}, {event.text}", _SOURCE)
 
 
 def _waited_in_store(evidence: Evidence) -> bool:
