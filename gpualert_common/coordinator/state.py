@@ -13,6 +13,9 @@ _FAILURES = {
 }
 
 
+_ELSEWHERE = "; rank 0 runs on this machine, which does not have that address"
+
+
 class CoordinatorState(Struct, frozen=True):
     """The address of a coordinator, the outcome of its trial, and the announcement of the run.
 
@@ -63,7 +66,9 @@ class CoordinatorState(Struct, frozen=True):
         tried += "" if address == self.host else f" ({address})"
         if self.outcome is TrialOutcome.ANSWERED:
             return f"{tried} was accepted"
-        return f"{tried} {_FAILURES[self.outcome]}" + (f": {self.error}" if self.error else "")
+        error = f": {self.error}" if self.error else ""
+        elsewhere = _ELSEWHERE if 0 in self.ranks and not self.member else ""
+        return f"{tried} {_FAILURES[self.outcome]}{error}{elsewhere}"
 
     def _describe_here(self) -> str:
         where = f"{self.endpoint} is this machine"

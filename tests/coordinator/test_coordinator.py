@@ -31,6 +31,8 @@ from gpualert_common.coordinator.port_use import (
     read_port_use,
 )
 from gpualert_common.coordinator.start_lines import StartLineReader, parse_start_lines
+from gpualert_common.coordinator.state import CoordinatorState
+from gpualert_common.structs import replace
 
 LOOPBACK = "127.0.0.1"
 ENV = {"MASTER_ADDR": "node-0", "MASTER_PORT": "29500", "WORLD_SIZE": "16", "RANK": "9"}
@@ -256,3 +258,13 @@ def test_missing_nodes() -> None:
     names = ("203.0.113.1", "203.0.113.2", LOOPBACK)
     assert nodes.find_missing(names, ("203.0.113.1",)) == ("203.0.113.2",)
     assert nodes.find_missing(("203.0.113.1", "a" * 300), ()) == ()
+
+
+def test_rank_0_elsewhere() -> None:
+    """A failed trial on the machine of rank 0 says that the address is not that machine's."""
+    state = CoordinatorState("h", 1, TrialOutcome.REFUSED, addresses=("10.0.0.1",), ranks=(0, 1))
+    assert state.describe() == (
+        "a connection from here to h:1 (10.0.0.1) was refused; rank 0 runs on this machine, which "
+        "does not have that address"
+    )
+    assert "rank 0" not in replace(state, ranks=(1,)).describe()
