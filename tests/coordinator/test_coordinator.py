@@ -25,6 +25,7 @@ from gpualert_common.coordinator.endpoint_trial import (
     try_addresses,
     try_endpoint,
 )
+from gpualert_common.coordinator.last_trial import reports_failed_rendezvous, try_again
 from gpualert_common.coordinator.node_names import expand_node_names
 from gpualert_common.coordinator.port_use import (
     find_port_holder,
@@ -268,3 +269,32 @@ def test_rank_0_elsewhere() -> None:
         "does not have that address"
     )
     assert "rank 0" not in replace(state, ranks=(1,)).describe()
+
+
+@pytest.mark.parametrize(
+    ("tail", "is_failed"),
+    [
+        (
+            b"torch.distributed.DistStoreError: Timed out after 9 seconds. 1/2 clients joined.\n",
+            True,
+        ),
+        (b"torch.distributed.DistNetworkError: The client socket has timed out\n", True),
+        (b"RuntimeError: connect() timed out. Original timeout was 61616 ms.\n", True),
+        (b"torch.distributed.DistNetworkError: port: 9, name: EADDRINUSE\n", False),
+        (b"ModuleNotFoundError: No module named 'model'\n", False),
+        (b"RuntimeError: CUDA error: out of memory\n", False),
+        (b"", False),
+    ],
+)
+def test_failed_rendezvous(tail: bytes, is_failed: bool) -> None:
+    """Only an end by a failed rendezvous, not by an occupied port, has a last trial."""
+    assert reports_failed_rendezvous(tail) == is_failed
+
+
+def test_last_trial() -> None:
+    """After the end an own address shows nothing, and a name that does not exist is reported."""
+    state = CoordinatorState(LOOPBACK, 9, TrialOutcome.UNTRIED, world_size=2)
+    assert try_again(state) is None
+    tried = try_again(replace(state, host="a" * 300))
+    assert tried is not None
+    assert (tried.outcome, tried.world_size) == (TrialOutcome.UNKNOWN_NAME, 2)
