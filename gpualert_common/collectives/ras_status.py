@@ -95,7 +95,7 @@ def _read_communicator(found: Mapping[str, Any]) -> Communicator:
 
 
 def _read_counts(counts: Mapping[str, Any]) -> dict[str, int]:
-    return {str(name): min(int(count), _MOST_CALLS) for name, count in counts.items()}
+    return {str(name): max(0, min(int(count), _MOST_CALLS)) for name, count in counts.items()}
 
 
 class _TextSection:

@@ -98,7 +98,7 @@ def _read_call(
     is_retired = backend == "gloo" and bool(entry.get("retired"))
     return RecordedCall(
         group.key,
-        _number(entry.get("collective_seq_id", entry.get("seq_id"))),
+        max(0, _number(entry.get("collective_seq_id", entry.get("seq_id")))),
         operation,
         _read_sizes(entry.get("input_sizes")),
         _read_sizes(entry.get("output_sizes")),

@@ -160,6 +160,7 @@ def _nest(depth: int, copies: int) -> list[Any]:
 @pytest.mark.parametrize(
     "change",
     [
+        {"collective_seq_id": -1},
         {"collective_seq_id": 10**18},
         {"collective_seq_id": 10**40, "time_created_ns": -(10**40)},
         {"collective_seq_id": "9" * 5000, "input_sizes": [[10**30]]},
@@ -168,7 +169,7 @@ def _nest(depth: int, copies: int) -> list[Any]:
         {"process_group": ["a\nb c", "x" * 100_000], "is_p2p": True, "profiling_name": ""},
         {"profiling_name": "nccl:send 0->" + "9" * 30},
     ],
-    ids=["far ahead", "giant", "long", "wide", "deep", "odd names", "peer"],
+    ids=["negative", "far ahead", "giant", "long", "wide", "deep", "odd names", "peer"],
 )
 def test_hostile_values(change: dict[str, Any]) -> None:
     """Values of any kind and size cost no more than their own call."""
