@@ -42,14 +42,20 @@ class RunClassifier:
 
     All other evidence is in the ``record`` of the run; a log without a run has none.  The launch
     record names the user's own rules.  An invalid rule file is skipped, with a warning in the
-    verdict.
+    verdict.  ``is_live`` says that it follows the run to its end on this machine.
     """
 
     def __init__(
-        self, launch_record: LaunchRecord | None = None, record: Record | None = None
+        self,
+        launch_record: LaunchRecord | None = None,
+        record: Record | None = None,
+        *,
+        is_live: bool = False,
     ) -> None:
         self._launch_record = launch_record or LaunchRecord()
-        self._evidence = None if record is None else RunEvidence(self._launch_record, record)
+        self._evidence = (
+            None if record is None else RunEvidence(self._launch_record, record, is_live=is_live)
+        )
         own = self._launch_record.rules
         self._rules, broken = _live_rules(own, _state_of(own))
         self._faults = [VerdictWarning("broken_rule", f"left out: {error}") for error in broken]

@@ -9,6 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gpualert_common.coordinator.last_trial import (
+    TAIL_BYTES,
+    reports_failed_rendezvous,
+    try_again,
+)
+from gpualert_common.coordinator.state import CoordinatorState
 from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.errors import RecordError
@@ -19,7 +25,13 @@ from gpualert_common.record import INDEX, Record
 from gpualert_common.spec import OBSERVER, Ending
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import STACKS, read_dumps
-from gpualert_common.telemetry.series import SourceAvailability, Telemetry, sample_once
+from gpualert_common.structs import ValidationError, convert, to_builtins
+from gpualert_common.telemetry.series import (
+    SourceAvailability,
+    Telemetry,
+    TelemetryEvent,
+    sample_once,
+)
 from gpualert_common.telemetry.source import ObservedRun, list_sources
 
 if TYPE_CHECKING:
@@ -35,15 +47,21 @@ _MOST_MOMENTS = 1000
 
 _RECENT_S = 10.0
 """Time after a run's end in which the machine's ports are still those of the run."""
-_TAIL_BYTES = 64 << 10
+_PORT_TAIL_BYTES = 64 << 10
 _USED_PORT = (b"ddress already in use", b"EADDRINUSE")
 
 
 class RunEvidence:
-    """Evidence in the record of one run except its logs, read piece by piece."""
+    """Evidence in the record of one run except its logs, read piece by piece.
 
-    def __init__(self, launch_record: LaunchRecord, record: Record) -> None:
+    ``is_live`` says that the run is ours and ends now, so that the network is that of its end.
+    """
+
+    def __init__(
+        self, launch_record: LaunchRecord, record: Record, *, is_live: bool = False
+    ) -> None:
         self.record = record
+        self._is_live = is_live
         self.telemetry = Telemetry()
         self._launch_record = launch_record
         self._recalled: EarlierRuns | None = None
@@ -116,6 +134,8 @@ class RunEvidence:
         pid = self.record.leader_pid if ending is None else ending.pid
         if ending is not None:
             self._sample_once(ending, pid, started_at, progress)
+            if self._is_live and ending.code != 0:
+                self._try_coordinator(ending)
             self._name_missing_sources(ending)
         ended_at = (None if ending is None else ending.ended_at) or time.time()
         recalled = None
@@ -159,6 +179,24 @@ class RunEvidence:
             left.append("rendezvous")
         for source in left:
             self.telemetry.add(*sample_once(source, subject))
+
+    def _try_coordinator(self, ending: Ending) -> None:
+        """Try the coordinator's address a last time, if the run ended by a failed rendezvous."""
+        events = self.telemetry.find_events("rendezvous_state", "port_in_use", "training_began")
+        if not events or events[-1].what != "rendezvous_state":
+            return
+        tails = [_read_tail(self.record.log_path(name)) for name in self._launch_record.logs]
+        if not any(map(reports_failed_rendezvous, tails)):
+            return
+        last = events[-1]
+        try:
+            state = try_again(convert(last.fields, CoordinatorState))
+        except ValidationError:  # of a sampler of another release
+            return
+        if state is not None:
+            at, fields = ending.ended_at or time.time(), to_builtins(state)
+            event = TelemetryEvent(last.what, last.of, last.source, at, state.describe(), fields)
+            self.telemetry.events.append(event)
 
     @property
     def _has_gpus(self) -> bool:
@@ -242,10 +280,15 @@ def _date_steps(
 
 def _reports_used_port(path: str) -> bool:
     """Return whether the end of a log reports that a port was in use."""
+    tail = _read_tail(path, _PORT_TAIL_BYTES)
+    return any(words in tail for words in _USED_PORT)
+
+
+def _read_tail(path: str, most_bytes: int = TAIL_BYTES) -> bytes:
+    """Return the end of a log; empty where it cannot be read."""
     try:
         with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-            tail = file.read(_TAIL_BYTES)
+            file.seek(max(0, os.fstat(file.fileno()).st_size - most_bytes))
+            return file.read(most_bytes)
     except OSError:
-        return False
-    return any(words in tail for words in _USED_PORT)
+        return b""

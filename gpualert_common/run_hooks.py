@@ -51,7 +51,8 @@ class RunHooks:
         from gpualert_common.classifier import RunClassifier
         from gpualert_common.launch_record import LaunchRecord
 
-        return RunClassifier(LaunchRecord.of_own(self._prepared.launch_record), self._record)
+        launch_record = LaunchRecord.of_own(self._prepared.launch_record)
+        return RunClassifier(launch_record, self._record, is_live=True)
 
     def helper_processes(self) -> list[HelperProcess]:
         """Return the helper processes, none of them started.

@@ -4,31 +4,27 @@ A rank waits in the first collective of a group that it entered and did not comp
 members that have not entered it.  Those may wait themselves, in another group: the culprits are at
 the end of the chain.  A rank that made another call than most others at one place is a culprit
 whatever it waits for, since what follows cannot fit.  In a circle of waits, the culprit is the rank
-whose calls differ from those of most.
+whose calls differ from those of most.  Without a majority, it is the rank that left the order of
+its own earlier steps while the others repeat theirs; else all of them disagree, and none is named
+as the odd one.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from gpualert_common.collectives.calls import (
-    Mismatch,
-    describe_calls,
-    find_mismatch,
-    find_transfer,
-)
+from gpualert_common.collectives.calls import describe_calls, resolve_tie
 from gpualert_common.collectives.positions import GroupPositions, find_positions
-from gpualert_common.collectives.programs import find_deviants
+from gpualert_common.collectives.programs import find_departures, find_deviants
+from gpualert_common.collectives.rank_waits import TRANSFER, Node, Place, RankWaits
 from gpualert_common.collectives.stall import Stall, StallKind
 from gpualert_common.collectives.trace import UNKNOWN_PEER, RankTrace
 from gpualert_common.collectives.wait_graph import find_ends, find_sources
+from gpualert_common.structs import Struct, replace
 
-_Place = tuple[str, int]
-"""A collective: the key of its group, and its number."""
-_Node = int | _Place
-_TRANSFER = -1
-"""Number in the place of a transfer between two ranks, whose key names these."""
+_PAIR = 2
+"""Two ranks that wait for each other disagree; of more, some may only wait with them."""
 
 
 def find_stall(
@@ -44,8 +40,16 @@ def find_stall(
     return _Analysis(traces, find_positions(traces, world_size), expected).find_stall()
 
 
+class _Blame(Struct, frozen=True):
+    """Ranks that the others wait for, as :class:`~.stall.Stall` has them."""
+
+    culprits: frozenset[int]
+    is_tied: bool = False
+    has_departed: bool = False
+
+
 class _Analysis:
-    """Waits of the ranks: each rank waits in places, and each place for ranks."""
+    """Search for the stall in the waits of the ranks."""
 
     def __init__(
         self,
@@ -56,125 +60,20 @@ class _Analysis:
         self._expected = expected
         self._traces = {trace.rank: trace for trace in traces}
         self._positions = positions
-        self._mismatches: dict[str, Mismatch] = {}
-        self._edges: dict[_Node, list[_Node]] = {}
-        pending = {
-            (key, rank): sequence
-            for key, one in positions.items()
-            for rank in one.progress
-            if (sequence := one.find_pending(rank)) is not None
-        }
-        self._find_mismatches(pending)
-        self._heads = self._find_heads(pending)
-        for rank, places in self._heads.items():
-            self._edges[rank] = list(places)
-        for place in {place for places in self._heads.values() for place in places}:
-            self._add_place(place)
-        odd = {rank for one in self._mismatches.values() for rank in one.odd}
-        for rank in odd:  # an odd rank is an end: what it waits for cannot fit
-            self._edges[rank] = []
+        waits = RankWaits(traces, positions)
+        self._heads, self._edges, self._mismatches = waits.heads, waits.edges, waits.mismatches
 
     def find_stall(self) -> Stall | None:
         """Return the stall of the most certain kind."""
-        found: dict[StallKind, list[tuple[_Node, ...]]] = defaultdict(list)
+        found: dict[StallKind, set[Node]] = defaultdict(set)
         for end in find_ends(self._edges):
             kind = self._find_kind(end)
             if kind is not None:
-                found[kind].append(end)
-        for kind in StallKind:
-            if kind in found:
-                return self._describe(kind, found[kind])
-        return None
+                found[kind].update(end)
+        kind = next((kind for kind in StallKind if kind in found), None)
+        return None if kind is None else self._describe(kind, found[kind])
 
-    # -- waits -------------------------------------------------------------------------------
-
-    def _find_mismatches(self, pending: dict[tuple[str, int], int]) -> None:
-        """Find the first mismatch of all groups with waiting ranks: others may follow from it.
-
-        Where a collective that failed counts as completed, ranks wait in the mismatch itself.
-        """
-        inexact = {
-            key
-            for key, one in self._positions.items()
-            if not all(progress.is_exact for progress in one.progress.values())
-        }
-        found = {
-            key: mismatch
-            for key in inexact | {key for key, _rank in pending}
-            if (mismatch := find_mismatch(self._positions[key].calls)) is not None
-        }
-        if not found:
-            return
-        first = min(found, key=lambda key: self._created_ns(key, found[key].sequence))
-        self._mismatches = {first: found[first]}
-        if first in inexact:
-            for rank in self._positions[first].calls[found[first].sequence]:
-                pending.setdefault((first, rank), found[first].sequence)
-
-    def _created_ns(self, key: str, sequence: int) -> int:
-        at = self._positions[key].calls[sequence]
-        return min(call.created_ns for calls in at.values() for call in calls)
-
-    def _find_heads(self, pending: Mapping[tuple[str, int], int]) -> dict[int, list[_Place]]:
-        """Return the places in which each rank waits: the oldest one, where the order is known.
-
-        What a rank entered later cannot begin before that.
-        """
-        found: dict[int, list[tuple[int, _Place]]] = defaultdict(list)
-        for (key, rank), sequence in pending.items():
-            calls = self._positions[key].calls.get(sequence, {}).get(rank, ())
-            found[rank].append((min((one.created_ns for one in calls), default=0), (key, sequence)))
-        for trace in self._traces.values():
-            transfer = find_transfer(trace)
-            if transfer is not None:
-                place = (f"{transfer.group}\n{trace.rank} {transfer.operation} {transfer.peer}", -1)
-                found[trace.rank].append((transfer.created_ns, place))
-        heads = {}
-        for rank, waits in found.items():
-            is_ordered = all(created_ns for created_ns, _place in waits)
-            heads[rank] = [min(waits)[1]] if is_ordered else [place for _at, place in waits]
-        return heads
-
-    def _add_place(self, place: _Place) -> None:
-        """Add the ranks that a place waits for."""
-        key, sequence = place
-        if sequence == _TRANSFER:
-            targets = self._list_peers(key)
-        else:
-            one, mismatch = self._positions[key], self._mismatches.get(key)
-            if mismatch is not None and mismatch.sequence <= sequence:
-                targets = list(mismatch.odd)
-            else:
-                targets = one.list_behind(sequence)
-                targets = targets or sorted(one.members - one.progress.keys())
-                targets = targets or self._list_held_up(place) or sorted(one.strangers or ())
-        self._edges[place] = list(targets)
-
-    def _list_held_up(self, place: _Place) -> list[int]:
-        """Return the ranks that entered a place and wait in an older one."""
-        members = self._positions[place[0]].progress
-        return [rank for rank in members if place not in self._heads.get(rank, (place,))]
-
-    def _list_peers(self, key: str) -> list[int]:
-        """Return the peer of a transfer, unless it is in the same one, or is not known."""
-        group, _, ends = key.partition("\n")
-        rank, operation, peer = ends.split()
-        number = int(peer)
-        if number < 0:
-            return []
-        trace = self._traces.get(number)
-        takes_part = trace is not None and any(
-            one.peer == int(rank) and one.operation != operation and not one.is_done
-            for one in trace.calls
-        )
-        heads = [head for head, _sequence in self._heads.get(number, ())]
-        others = (f"{group}\n{peer} {other} {rank}" for other in ("send", "recv"))
-        is_first = not heads or any(other in heads for other in others)
-        return [] if takes_part and is_first else [number]
-
-    # -- the result --------------------------------------------------------------------------
-
-    def _find_kind(self, end: tuple[_Node, ...]) -> StallKind | None:
+    def _find_kind(self, end: tuple[Node, ...]) -> StallKind | None:
         ranks = [node for node in end if isinstance(node, int)]
         if not ranks:
             return StallKind.TRANSFER if self._is_complete(end[0]) else None
@@ -184,34 +83,33 @@ class _Analysis:
             return StallKind.ORDER
         return StallKind.MISSING if ranks[0] in self._traces else StallKind.ABSENT
 
-    def _is_complete(self, node: _Node) -> bool:
+    def _is_complete(self, node: Node) -> bool:
         """Return whether a place has no rank that is not known, and may not have entered it."""
         if isinstance(node, int):
             return False
-        if node[1] == _TRANSFER:
+        if node[1] == TRANSFER:
             return not node[0].endswith(f" {UNKNOWN_PEER}")
         return self._positions[node[0]].is_known(node[1])
 
-    def _describe(self, kind: StallKind, ends: Sequence[tuple[_Node, ...]]) -> Stall | None:
-        nodes = {node for end in ends for node in end}
-        reached = find_sources(self._edges, nodes)
-        culprits = {node for node in nodes if isinstance(node, int)}
-        is_tied = kind is StallKind.ORDER or any(one.is_tied for one in self._mismatches.values())
-        candidates = culprits
-        if is_tied and (odd := self._find_deviants(kind, culprits)):
-            culprits, is_tied = odd, False
+    def _describe(self, kind: StallKind, ends: set[Node]) -> Stall | None:
+        candidates = frozenset(node for node in ends if isinstance(node, int))
+        blame = self._find_blame(kind, candidates)
+        culprits = blame.culprits
+        reached = find_sources(self._edges, ends)
         places = {
             node
             for node in reached
             if isinstance(node, tuple)
-            and (node in nodes or not culprits.isdisjoint(self._edges.get(node, ())))
+            and (node in ends or not culprits.isdisjoint(self._edges.get(node, ())))
         }
         if not places:
             return None
         waiting = {node for node in reached if isinstance(node, int) and self._edges.get(node)}
         waiting = (waiting | candidates) - culprits
-        if is_tied and kind is StallKind.ORDER:
-            culprits, waiting = set(), waiting | culprits
+        if kind is StallKind.ORDER and blame.is_tied:
+            if len(culprits) == _PAIR:
+                return self._describe_pair(min(culprits), max(culprits), waiting)
+            waiting, culprits = waiting | culprits, frozenset()
         waiters = Counter(
             place
             for rank in waiting or culprits
@@ -222,68 +120,98 @@ class _Analysis:
         direct = {
             rank for rank in waiting if rank in candidates or place in self._edges.get(rank, ())
         }
-        return self._make_stall(kind, place, culprits, waiting, direct, is_tied=is_tied)
+        found = self._make_stall(kind, place, culprits, waiting, direct)
+        return replace(found, is_tied=blame.is_tied, has_departed=blame.has_departed)
 
-    def _find_deviants(self, kind: StallKind, ranks: set[int]) -> set[int]:
+    def _find_blame(self, kind: StallKind, ranks: frozenset[int]) -> _Blame:
+        """Return which of the ranks at the ends of all chains are the culprits."""
+        is_tied = any(one.is_tied for one in self._mismatches.values())
+        if not is_tied and kind is not StallKind.ORDER:
+            return _Blame(ranks)
+        blame = _Blame(ranks, is_tied=True)
+        if odd := self._find_deviants(kind, ranks):
+            blame = _Blame(frozenset(odd))
+        elif odd := find_departures(ranks, self._traces, self._positions):
+            blame = _Blame(frozenset(odd), has_departed=True)
+        if is_tied and not blame.is_tied:
+            self._mismatches = {
+                key: resolve_tie(one, blame.culprits, self._positions[key].calls)
+                for key, one in self._mismatches.items()
+            }
+        return blame
+
+    def _find_deviants(self, kind: StallKind, ranks: frozenset[int]) -> set[int]:
         """Return the ranks that differ from most, where those of one place do not tell."""
         if kind is StallKind.ORDER and (odd := find_deviants(ranks, self._traces, self._positions)):
             return odd
         return find_deviants(self._traces, self._traces, self._positions) & ranks
 
+    # -- the result --------------------------------------------------------------------------
+
+    def _describe_pair(self, first: int, second: int, waiting: set[int]) -> Stall:
+        """Return the stall of two ranks that wait for each other at different places."""
+        place, other = self._heads[first][0], self._heads[second][0]
+        found = self._make_stall(StallKind.ORDER, place, frozenset((first, second)), waiting, set())
+        group, sequence, call = self._name_place(other, {second})
+        number = f", number {sequence}" if sequence else ""
+        return replace(
+            found,
+            is_tied=True,
+            call=self._name_place(place, {first})[2],
+            other_call=f"{call or 'a collective'}{number} of group {group.group.title}",
+        )
+
     def _make_stall(
         self,
         kind: StallKind,
-        place: _Place,
-        culprits: set[int],
+        place: Place,
+        culprits: frozenset[int],
         waiting: set[int],
         direct: set[int],
-        *,
-        is_tied: bool,
     ) -> Stall:
-        key, sequence = place
-        if sequence == _TRANSFER:
-            group, _, ends = key.partition("\n")
-            one, call, sequence = self._positions[group], _name_transfer(ends), 0
-        else:
-            one, call = self._positions[key], ""
-        mismatch = self._mismatches.get(key) if kind is StallKind.MISMATCH else None
+        one, sequence, call = self._name_place(place, direct)
+        mismatch = self._mismatches.get(place[0]) if kind is StallKind.MISMATCH else None
+        other_call = self._name_last_call(culprits)
         if mismatch is not None:
-            sequence = mismatch.sequence
-            call = describe_calls(one.calls[sequence][mismatch.usual])
-        at = one.calls.get(sequence, {})
-        call = call or describe_calls(next((at[rank] for rank in sorted(direct & at.keys())), ()))
+            sequence, at = mismatch.sequence, one.calls[mismatch.sequence]
+            call, other_call = (
+                describe_calls(at[mismatch.usual]),
+                describe_calls(at[mismatch.other]),
+            )
         untraced = (one.members | (one.strangers or set())) - self._traces.keys()
         if kind is StallKind.ABSENT:
             is_few = len(untraced) == 1 or 2 * len(untraced) < len(one.members)
             culprits &= culprits if self._expected is None else set(self._expected)
-            culprits = culprits if is_few or self._expected is not None else set()
+            culprits = culprits if is_few or self._expected is not None else frozenset()
         return Stall(
             kind,
             tuple(sorted(culprits)) if kind is not StallKind.TRANSFER else (),
             tuple(sorted(waiting)),
-            one.group.title,
-            sequence,
-            call,
-            self._find_other_call(culprits, mismatch, one),
-            mismatch.difference if mismatch is not None else None,
-            is_tied,
-            tuple(sorted(waiting - direct)),
-            tuple(sorted(untraced)),
-            len(self._traces),
+            group=one.group.title,
+            sequence=sequence,
+            call=call,
+            other_call=other_call,
+            difference=mismatch.difference if mismatch is not None else None,
+            indirect=tuple(sorted(waiting - direct)),
+            untraced=tuple(sorted(untraced)),
+            traced=len(self._traces),
         )
 
-    def _find_other_call(
-        self, culprits: Iterable[int], mismatch: Mismatch | None, one: GroupPositions
-    ) -> str:
-        """Return the call of the culprits at the place of a mismatch, or else their last one."""
+    def _name_place(self, place: Place, ranks: set[int]) -> tuple[GroupPositions, int, str]:
+        """Return group, number and call of a place, the call as one of the ranks made it."""
+        key, sequence = place
+        if sequence == TRANSFER:
+            group, _, ends = key.rpartition("\n")
+            return self._positions[group], 0, _name_transfer(ends)
+        at = self._positions[key].calls.get(sequence, {})
+        calls = next((at[rank] for rank in sorted(ranks & at.keys())), ())
+        return self._positions[key], sequence, describe_calls(calls)
+
+    def _name_last_call(self, culprits: Collection[int]) -> str:
+        """Return the last call of the first culprit, "" where it is not known."""
         first = min(culprits, default=None)
-        if first is None or first not in self._traces:
-            return ""
-        if mismatch is not None:
-            at = one.calls[mismatch.sequence]
-            other = next((rank for rank in mismatch.odd if rank != mismatch.usual), first)
-            return describe_calls(at[other])
-        last = max(self._traces[first].calls, key=lambda call: call.created_ns, default=None)
+        calls = self._traces[first].calls if first in self._traces else ()
+        last = max(calls, key=lambda call: call.created_ns, default=None)
         if last is None:
             return ""
         name = self._positions[last.group].group.title

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gpualert_common.collectives.stall import Difference
 from gpualert_common.collectives.trace import RankTrace, RecordedCall, Shapes
@@ -43,14 +43,16 @@ Signature = tuple[tuple[str, int | None, int | None, tuple[str, ...]], ...]
 
 
 class Mismatch(Struct, frozen=True):
-    """Different calls at one place of a group: ``odd`` ranks differ from the ``usual`` ones.
+    """Different calls at one place of a group: ``odd`` ranks differ from the others.
 
-    With ``is_tied`` no side has a majority, and ``odd`` are all of them.
+    ``usual`` is one of the others, and ``other`` one of the odd ranks.  With ``is_tied`` no side
+    has a majority, ``odd`` are all ranks there, and these two are some that differ.
     """
 
     sequence: int
     odd: tuple[int, ...]
     usual: int
+    other: int
     difference: Difference
     is_tied: bool
 
@@ -71,6 +73,19 @@ def find_mismatch(calls: CallsOfGroup) -> Mismatch | None:
         if len(counts) > 1:
             return _describe(sequence, signatures, counts, calls)
     return None
+
+
+def resolve_tie(mismatch: Mismatch, odd: Collection[int], calls: CallsOfGroup) -> Mismatch:
+    """Return a mismatch without a majority as one of the *odd* ranks with the others there."""
+    at = calls[mismatch.sequence]
+    usual = next((rank for rank in sorted(at) if rank not in odd), None)
+    other = next((rank for rank in sorted(at) if rank in odd), None)
+    if usual is None or other is None:
+        return mismatch
+    difference = _find_shift(mismatch.sequence, usual, other, calls) or _compare(
+        _sign(at[usual]), _sign(at[other])
+    )
+    return Mismatch(mismatch.sequence, tuple(sorted(odd)), usual, other, difference, is_tied=False)
 
 
 def find_transfer(trace: RankTrace) -> RecordedCall | None:
@@ -125,7 +140,7 @@ def _describe(
     difference = _compare(usual, signatures[other])
     if not is_tied:
         difference = _find_shift(sequence, usual_rank, other, calls) or difference
-    return Mismatch(sequence, tuple(sorted(odd)), usual_rank, difference, is_tied)
+    return Mismatch(sequence, tuple(sorted(odd)), usual_rank, other, difference, is_tied)
 
 
 def _sign(calls: Iterable[RecordedCall]) -> Signature:
@@ -152,11 +167,10 @@ def _find_shift(sequence: int, usual: int, odd: int, calls: CallsOfGroup) -> Dif
         return None if found is None else _sign(found)
 
     def is_shifted(by: int, first: int, second: int) -> bool:
-        pairs = [(at(place, first), at(place + by, second)) for place in range(sequence, last)]
+        pairs = [(at(place, first), at(place + by, second)) for place in calls if place >= sequence]
         known = [pair for pair in pairs if None not in pair]
         return bool(known) and all(own == other for own, other in known)
 
-    last = max(calls) + 1
     if is_shifted(1, odd, usual):
         return Difference.SKIPPED
     return Difference.EXTRA if is_shifted(1, usual, odd) else None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gpualert_common.collectives.calls import is_one_sided
 from gpualert_common.collectives.trace import (
     DEFAULT_GROUP,
+    MOST_RANKS,
     GroupProgress,
     ProcessGroup,
     RankTrace,
@@ -73,7 +74,8 @@ def find_positions(
         for group in trace.groups:
             groups.setdefault(group.key, group)
             seen[group.key].add(trace.rank)
-    world = None if world_size is None else frozenset(range(world_size))
+    is_known = world_size is not None and world_size <= MOST_RANKS
+    world = frozenset(range(world_size or 0)) if is_known else None
     traced = frozenset(trace.rank for trace in traces)
     found = {}
     for key, group in groups.items():

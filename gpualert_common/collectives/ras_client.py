@@ -52,7 +52,7 @@ class _Dialog:
     def __init__(self, connection: socket.socket, deadline: float) -> None:
         self._connection = connection
         self._deadline = deadline
-        self._received = b""
+        self._received = bytearray()
 
     def query(self) -> str:
         """Return the status.  Raises RasError and OSError."""

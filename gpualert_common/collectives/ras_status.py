@@ -10,19 +10,23 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpualert_common.collectives.trace import MOST_RANKS
 from gpualert_common.regex import compile_text
 from gpualert_common.structs import Struct, field
 
-_SECTION = compile_text(r"^#(\d+)-(\d+) \(([0-9a-f]+)\) (\w+)")
-_GROUP = compile_text(r"^ *(\d+) +\d+ +\d+ +[\d-]+ +(\d+) +\d+ +[A-Z]+ +[A-Z,]+ *$")
+_N = r"(\d{1,18})"
+_SECTION = compile_text(rf"^#{_N}-{_N} \(([0-9a-f]+)\) (\w+)")
+_GROUP = compile_text(rf"^ *{_N} +\d+ +\d+ +[\d-]+ +{_N} +\d+ +[A-Z]+ +[A-Z,]+ *$")
 _OPERATION = compile_text(
     r"Communicator ranks have different (\w+)(?: collective)? operation counts"
 )
-_MANY = compile_text(r"^ +(\d+) ranks have (?:launched up to operation (\d+)|not launched any)")
-_ONE = compile_text(r"^ +Rank (\d+) has (?:launched up to operation (\d+)|not launched any)")
-_LISTED = compile_text(r"^ +Rank (\d+) -- ")
-_PROCESS = compile_text(r"GPU (\d+)(?: \(NVML \d+\))? managed by process (\d+) on node (\S+)")
-_DEAD = compile_text(r"^ +Process (\d+) on node (\S+) managing GPUs? ([\d,]+)")
+_COUNT = rf"(?:launched up to operation {_N}|not launched any)"
+_MANY = compile_text(rf"^ +{_N} ranks have {_COUNT}")
+_ONE = compile_text(rf"^ +Rank {_N} has {_COUNT}")
+_LISTED = compile_text(rf"^ +Rank {_N} -- ")
+_PROCESS = compile_text(rf"GPU {_N}(?: \(NVML \d+\))? managed by process {_N} on node (\S+)")
+_DEAD = compile_text(rf"^ +Process {_N} on node (\S+) managing GPUs? ([\d,]+)")
+_MOST_CALLS = 1 << 62
 
 
 class RasProcess(Struct, frozen=True):
@@ -53,17 +57,25 @@ class Communicator(Struct, frozen=True):
 
 
 def parse_status(text: str) -> list[Communicator]:
-    """Return the communicators of a status, the largest first; none where it is no status."""
+    """Return the communicators of a status, the largest first; none where it is no status.
+
+    One that contradicts itself is left out.
+    """
     stripped = text.lstrip()
     found = _parse_json(stripped) if stripped.startswith("{") else _parse_text(text.splitlines())
-    return sorted(found, key=lambda one: -one.size)
+    return sorted(filter(_is_sound, found), key=lambda one: -one.size)
+
+
+def _is_sound(one: Communicator) -> bool:
+    ranks = {*one.counts, *one.processes, *one.missing}
+    return one.size <= MOST_RANKS and all(0 <= rank < one.size for rank in ranks)
 
 
 def _parse_json(text: str) -> list[Communicator]:
     try:
         status = json.loads(text)
         return [_read_communicator(one) for one in status.get("communicators", ())]
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return []
 
 
@@ -83,7 +95,7 @@ def _read_communicator(found: Mapping[str, Any]) -> Communicator:
 
 
 def _read_counts(counts: Mapping[str, Any]) -> dict[str, int]:
-    return {str(name): int(count) for name, count in counts.items()}
+    return {str(name): max(0, min(int(count), _MOST_CALLS)) for name, count in counts.items()}
 
 
 class _TextSection:
@@ -124,7 +136,8 @@ class _TextSection:
 
     def make(self) -> Communicator:
         """Return the communicator."""
-        ranks = [rank for rank in range(self.size) if rank not in self.missing]
+        missing = tuple(self.missing)
+        ranks = sorted(set(range(min(self.size, MOST_RANKS))) - set(missing))
         operations = self.usual.keys() | self.others.keys()
         counts = {
             rank: {
@@ -135,7 +148,6 @@ class _TextSection:
             }
             for rank in ranks
         }
-        missing = tuple(self.missing)
         return Communicator(self.name, self.size, counts, self.processes, missing)
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpualert_common.collectives.trace import (
     DEFAULT_GROUP,
+    MOST_RANKS,
     UNKNOWN_PEER,
     GroupProgress,
     ProcessGroup,
@@ -23,6 +24,8 @@ from gpualert_common.collectives.trace import (
     Shapes,
 )
 
+_MOST_CHARS = 200
+_MOST_DIGITS = 18
 _MOST_CALLS = 256
 """Newest calls of each group that are kept: far more than a rank is ahead of another one."""
 _ARROWS = {"send": "->", "recv": "<-"}
@@ -41,9 +44,9 @@ def read_trace(dump: Mapping[str, Any], rank: int) -> RankTrace:
         group = groups.setdefault(name, ProcessGroup(name, name, description))
         if description and not group.description:
             group = groups[name] = ProcessGroup(group.key, name, description, group.ranks)
-        backend, _, operation = str(entry.get("profiling_name", "")).rpartition(":")
+        backend, _, operation = _text(entry.get("profiling_name")).rpartition(":")
         backends[group.key] = backend
-        keys[str(entry.get("pg_id", name))] = group.key
+        keys[_text(entry.get("pg_id", name))] = group.key
         calls[group.key].append(_read_call(entry, group, backend, operation))
     status = _read_status(dump.get("pg_status"), keys)
     progress = [
@@ -65,10 +68,10 @@ def _read_groups(config: Any) -> dict[str, ProcessGroup]:
     groups = {}
     for given, found in config.items() if isinstance(config, dict) else ():
         if isinstance(found, dict):
-            name = str(found.get("name", given))
+            name = _text(found.get("name", given))
             ranks = _read_ranks(found.get("ranks"))
             key = f"{name} {','.join(map(str, ranks))}" if ranks else name
-            groups[name] = ProcessGroup(key, name, str(found.get("desc", "")), ranks)
+            groups[name] = ProcessGroup(key, name, _text(found.get("desc")), ranks)
     return groups
 
 
@@ -76,16 +79,16 @@ def _read_ranks(value: Any) -> tuple[int, ...]:
     """Return ranks from a list, or from its text such as "[0, 1]"."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
-    return tuple(sorted(one for one in _list(found) if isinstance(one, int)))
+    return tuple(sorted(one for one in _list(found)[:MOST_RANKS] if _is_number(one)))
 
 
 def _read_group_name(value: Any) -> tuple[str, str]:
     if isinstance(value, list | tuple):
-        name, description = (*map(str, value[:2]), "", "")[:2]
+        name, description = (*map(_text, value[:2]), "", "")[:2]
         return name, description
-    return ("" if value is None else str(value)), ""
+    return _text(value), ""
 
 
 def _read_call(
@@ -95,12 +98,12 @@ def _read_call(
     is_retired = backend == "gloo" and bool(entry.get("retired"))
     return RecordedCall(
         group.key,
-        _number(entry.get("collective_seq_id", entry.get("seq_id"))),
+        max(0, _number(entry.get("collective_seq_id", entry.get("seq_id")))),
         operation,
         _read_sizes(entry.get("input_sizes")),
         _read_sizes(entry.get("output_sizes")),
-        tuple(map(str, _list(entry.get("input_dtypes")))),
-        tuple(map(str, _list(entry.get("output_dtypes")))),
+        tuple(map(_text, _list(entry.get("input_dtypes")))),
+        tuple(map(_text, _list(entry.get("output_dtypes")))),
         is_done=entry.get("state") == "completed" or is_retired,
         created_ns=_number(entry.get("time_created_ns")),
         peer=_read_peer(operation, ends, group) if _is_transfer(entry, operation) else None,
@@ -128,7 +131,7 @@ def _read_status(status: Any, keys: Mapping[str, str]) -> dict[str, tuple[int, i
     """Return the last collective that was enqueued and completed, by the key of the group."""
     found = {}
     for number, one in status.items() if isinstance(status, dict) else ():
-        key = keys.get(str(number))
+        key = keys.get(_text(number))
         if key is not None and isinstance(one, dict):
             names = ("last_enqueued_collective", "last_completed_collective")
             enqueued, completed = (_number(one.get(name), -1) for name in names)
@@ -137,14 +140,14 @@ def _read_status(status: Any, keys: Mapping[str, str]) -> dict[str, tuple[int, i
 
 
 def _find_progress(
-    key: str, calls: Iterable[RecordedCall], backend: str, status: tuple[int, int] | None
+    key: str, calls: Sequence[RecordedCall], backend: str, status: tuple[int, int] | None
 ) -> GroupProgress | None:
     """Return the progress in a group, by its calls and, without transfers, by its status.
 
     A transfer has a number of its own in the status.
     """
     collectives = [call for call in calls if call.peer is None]
-    has_transfers = len(collectives) < len(list(calls))
+    has_transfers = len(collectives) < len(calls)
     if not collectives:
         return None
     entered = max(call.sequence for call in collectives)
@@ -157,10 +160,21 @@ def _find_progress(
     return GroupProgress(key, entered, completed, is_exact=backend != "gloo")
 
 
+def _text(value: Any) -> str:
+    """Return a text, or a number as text; "" for all else, whose text may have any length."""
+    found = str(value) if isinstance(value, str) or _is_number(value) else ""
+    return found[:_MOST_CHARS]
+
+
 def _number(value: Any, otherwise: int = 0) -> int:
-    if isinstance(value, str) and value.lstrip("-").isdecimal():
+    if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) <= _MOST_DIGITS:
         return int(value)
-    return value if isinstance(value, int) else otherwise
+    return int(value) if _is_number(value) else otherwise
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a whole number of at most 64 bits."""
+    return isinstance(value, int) and -(1 << 63) <= value < 1 << 63
 
 
 def _list(value: Any) -> list[Any]:

@@ -40,6 +40,8 @@ class Stall(Struct, frozen=True):
     ``call`` is the one that the direct waiters are in, number ``sequence`` of ``group``;
     ``other_call`` is that of the culprits at the same place, or their last one.  ``is_tied`` says
     that the culprits of a mismatch or an order are all ranks that disagree: none is the odd one.
+    ``has_departed`` says that the culprits left the order of their own earlier steps, and that this
+    decides, not a majority.
     ``indirect`` are the waiting ranks that are in other calls.  ``untraced`` are members of the
     group without a trace.  ``traced`` counts the ranks with one.
     """
@@ -53,6 +55,7 @@ class Stall(Struct, frozen=True):
     other_call: str = ""
     difference: Difference | None = None
     is_tied: bool = False
+    has_departed: bool = False
     indirect: tuple[int, ...] = ()
     untraced: tuple[int, ...] = ()
     traced: int = 0

@@ -11,6 +11,13 @@ _DIFFERENCES = {
 }
 
 
+_DEPARTED = {
+    False: "",
+    True: "; the other ranks repeat the order of their earlier calls, which it left",
+}
+"""Words for a culprit that its own earlier steps show."""
+
+
 def describe_stall(stall: Stall) -> str:
     """Return which ranks wait for which others, and in which call, in one sentence."""
     text = _describe_kind(stall)
@@ -39,9 +46,16 @@ def _describe_kind(stall: Stall) -> str:
     if stall.kind is StallKind.ORDER:
         if not culprits:
             return f"{waiting} for each other in different groups, one part of them in {place}"
+        if stall.is_tied:
+            first, second = stall.culprits
+            return (
+                f"rank {first} and rank {second} wait for each other: rank {first} in {place}, and"
+                f" rank {second} in {stall.other_call}"
+            )
         return (
             f"{culprits} called the collectives in another order than the other ranks, which wait"
             f" for each other in different groups, one part of them in {place}"
+            f"{_DEPARTED[stall.has_departed]}"
         )
     if stall.kind is StallKind.MISSING:
         last = f"; its last call was {stall.other_call}" if stall.other_call else ""
@@ -63,6 +77,7 @@ def _describe_mismatch(stall: Stall, culprits: str) -> str:
     if stall.is_tied:
         return f"{culprits} made different calls as {at}: {call}, and {other}"
     more = _DIFFERENCES.get(stall.difference, "") if stall.difference is not None else ""
+    more += _DEPARTED[stall.has_departed]
     return f"{culprits} called {other} where the other ranks called {call}, as {at}{more}"
 
 

@@ -10,6 +10,9 @@ DEFAULT_GROUP = "default_pg"
 UNKNOWN_PEER = -1
 """Peer of a transfer whose other end is not known."""
 
+MOST_RANKS = 1 << 17
+"""Ranks of a job.  A larger number is a mistake, or damaged."""
+
 Shapes = tuple[tuple[int, ...], ...]
 
 

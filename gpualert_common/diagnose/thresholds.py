@@ -156,6 +156,15 @@ RENDEZVOUS_WAIT_S = Threshold(
     "nodes of one job start within a minute of each other; a slower start is no failure by itself",
     "torchrun: its agents wait 600 s for each other by default, and its stores 60 s",
 )
+RENDEZVOUS_WARNING_S = Threshold(
+    300.0,
+    "s",
+    "a node that is scheduled late, or pulls a large image, comes minutes after the others",
+    "torchrun: its agents give up after 600 s by default, so people still have five minutes",
+)
+LASTING_OBSTACLE_S = Threshold(
+    120.0, "s", "ranks of one machine start within seconds: what is wrong now remains wrong"
+)
 
 # -- D: throughput ---------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ class WarningState:
         part_of = None if above is None else self._warnings[above].part_of or above
         self._warnings[kind] = warning = _Warning(detection.summary, since, part_of)
         shows = [encode_part(claim) for claim in detection.shows]
-        news = {"news": part_of is None, "shows": shows, "do": list(found.DO)}
+        news = {"news": part_of is None, "shows": shows, "do": list(detection.do or found.DO)}
         return _event(RAISED, kind, warning, now, **news)
 
     def _may_explain(self, kind: str, since: float) -> bool:

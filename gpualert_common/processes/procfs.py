@@ -110,6 +110,14 @@ def read_cwd(pid: int) -> str:
     return _read_link(f"/proc/{pid}/cwd")
 
 
+def read_network(pid: int) -> int:
+    """Return the number of the network namespace of a process; 0 where it cannot be seen."""
+    try:
+        return os.stat(f"/proc/{pid}/ns/net").st_ino
+    except OSError:
+        return 0
+
+
 def read_descriptor(pid: int, number: int) -> str:
     """Return the target of a descriptor, as in "pipe:[123]"; empty where it cannot be seen."""
     return _read_link(f"/proc/{pid}/fd/{number}")

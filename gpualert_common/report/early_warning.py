@@ -23,7 +23,7 @@ from gpualert_common.structs import Struct
 _TEMPLATE = "warning.txt.j2"
 _LOG_LINES = (20, 10, 5, 0)
 _BRIEF_LOG_LINES = (5, 0)
-_WITH_STACKS = frozenset(("hung", "log_silent", "gpu_idle"))
+_WITH_STACKS = frozenset(("hung", "log_silent", "gpu_idle", "rendezvous_wait"))
 """Kinds of warnings for which the stacks are taken."""
 _STACK_LINES = 40
 _LEAST_JOB = 12

@@ -11,9 +11,9 @@ from functools import cached_property
 
 from gpualert_common.processes.mounts import Mount, find_mount_of
 from gpualert_common.processes.procfs import read, read_descriptor, read_stat
+from gpualert_common.processes.sockets import Socket, read_sockets
 from gpualert_common.stacks.dump import WaitKind
 from gpualert_common.stacks.fuse_daemons import describe_daemon
-from gpualert_common.stacks.sockets import Socket, read_sockets
 from gpualert_common.stacks.unix_sockets import read_unix_peers
 from gpualert_common.structs import Struct
 

@@ -17,6 +17,7 @@ from typing import Any
 from gpualert_common.collectives.recorded_calls import read_trace
 from gpualert_common.collectives.trace import RankTrace
 
+_PAIR = 2
 WORLDS = (2, 4, 8, 8, 16, 32, 64, 128, 256, 1024)
 FAULTS = (
     "asleep", "node_asleep", "chain", "dead", "skipped", "extra", "operation", "size", "dtype",
@@ -39,7 +40,9 @@ class SimulatedCall:
 class SimulatedRun:
     """A training at a halt: ``culprits`` is the truth, empty where no rank is one.
 
-    ``has_halted`` is False if all ranks came to their ends.
+    ``has_halted`` is False if all ranks came to their ends.  ``disputed`` are both ranks of a pair
+    whose calls differ: where their earlier steps do not show which call was meant, the truth is
+    that these two disagree.
     """
 
     fault: str
@@ -48,6 +51,7 @@ class SimulatedRun:
     culprits: frozenset[int]
     dumps: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     has_halted: bool = True
+    disputed: frozenset[int] = frozenset()
 
     @property
     def traces(self) -> list[RankTrace]:
@@ -94,6 +98,7 @@ def simulate(number: int, worlds: Sequence[int] = WORLDS) -> SimulatedRun:
         stuck = (key, sum(call.role == program[place].role for call in program[: place + 1]))
     else:
         _break_program(program, place, fault, chance)
+        run.disputed = frozenset(range(world)) if world == _PAIR else frozenset()
     entered, done = _execute(programs, groups, depth, halts, stuck)
     run.has_halted = any(done[rank] < len(programs[rank]) for rank in programs)
     kept = chance.choice((60, 200, 2000))

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from gpualert_common.collectives import dump_reader
+from gpualert_common.collectives.analysis import find_stall
 from gpualert_common.collectives.dump_reader import UnreadableDumpError, read_dump
 from gpualert_common.collectives.recorded_calls import read_trace
+from gpualert_common.collectives.stall_text import describe_stall
 from gpualert_common.collectives.trace import GroupProgress
 
 ENTRY = {
@@ -145,3 +147,34 @@ def test_transfers() -> None:
 def test_unexpected_forms(change: dict[str, Any]) -> None:
     """A part of another form is left out, and costs no other part."""
     assert read_trace({**DUMP, **change}, 3).rank == 3
+
+
+def _nest(depth: int, copies: int) -> list[Any]:
+    """Return a list of lists; with copies, its text would never end."""
+    found: list[Any] = []
+    for _level in range(depth):
+        found = [found] * copies
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"collective_seq_id": -1},
+        {"collective_seq_id": 10**18},
+        {"collective_seq_id": 10**40, "time_created_ns": -(10**40)},
+        {"collective_seq_id": "9" * 5000, "input_sizes": [[10**30]]},
+        {"profiling_name": _nest(50, 2), "input_dtypes": _nest(50, 2)},
+        {"process_group": _nest(100_000, 1)},
+        {"process_group": ["a\nb c", "x" * 100_000], "is_p2p": True, "profiling_name": ""},
+        {"profiling_name": "nccl:send 0->" + "9" * 30},
+    ],
+    ids=["negative", "far ahead", "giant", "long", "wide", "deep", "odd names", "peer"],
+)
+def test_hostile_values(change: dict[str, Any]) -> None:
+    """Values of any kind and size cost no more than their own call."""
+    other = {**ENTRY, "state": "started", "collective_seq_id": 2, "profiling_name": "nccl:barrier"}
+    entries = [ENTRY, {**ENTRY, **change, "state": "started"}]
+    dumps = ({**DUMP, "entries": entries}, {**DUMP, "entries": [ENTRY, other]})
+    stall = find_stall([read_trace(one, rank) for rank, one in enumerate(dumps)], 10**9)
+    assert stall is None or len(describe_stall(stall)) < 2000

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -104,6 +106,36 @@ def test_dead_process(form: str) -> None:
     (found,) = parse_status(status)
     assert (found.missing, found.dead) == ((3,), (3,))
     assert found.processes[3].gpu == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"size": 10**12}, {"size": 2}, {"size": float("inf")}, {"ranks": [[]]}, {"ranks": {"a": 1}}],
+    ids=["huge", "too small", "infinite", "no rank", "no list"],
+)
+def test_hostile_status(change: dict[str, object]) -> None:
+    """A communicator that contradicts itself is left out."""
+    status = json.loads(make_json(BEHIND_COUNTS))
+    status["communicators"][0].update(change)
+    assert parse_status(json.dumps(status)) == []
+
+
+def test_endless_answer() -> None:
+    """An answer that does not end is given up at the deadline."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"SERVER PROTOCOL 2\nOK\nOK\n")
+                while True:
+                    connection.sendall(b"{" * 1000)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(RasError, match=r"took too long|more than"):
+            query_status(f"127.0.0.1:{server.getsockname()[1]}", timeout_s=0.3)
+        thread.join()
 
 
 @pytest.mark.parametrize("text", ["", "{}", "{", '{"communicators": [{}]}', "ERROR: no\n", "\x00"])

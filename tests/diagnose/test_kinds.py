@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpualert_common.causes import CAUSES
+from gpualert_common.coordinator.endpoint_trial import TrialOutcome
+from gpualert_common.coordinator.state import CoordinatorState
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.evidence import OutputTiming
 from gpualert_common.diagnose.phenomena import warning_kinds
 from gpualert_common.progress import ProgressReader
+from gpualert_common.stacks.dump import StackFrame, Wait, WaitKind
+from gpualert_common.structs import replace, to_builtins
 from gpualert_common.telemetry.source import SourceEvent
 from tests.diagnose.watched import GIB, Curves, Watched, processes, until, used_gpu
+from tests.stacks.composed import make_dump, own
 
 MINUTE_S = 60.0
 OFTEN = OutputTiming(moments=500, longest_pause_s=14.0)
@@ -244,6 +250,108 @@ def test_no_silence(silent_s: float, timing: OutputTiming | None, tmp_path: Path
     """A working training with its usual pauses, or with little output, raises no warning."""
     watched = Watched(tmp_path, SPINNING, silent_s=silent_s, timing=timing)
     assert not summary_of(watched.judged("log_silent"))
+
+
+# -- rendezvous_wait ---------------------------------------------------------------------------
+
+NODE_0 = CoordinatorState(
+    "node-0", 29500, TrialOutcome.REFUSED, named_by="MASTER_ADDR", addresses=("10.0.0.1",),
+    world_size=16, nodes=2, node_rank=1, ranks=(8,),
+)  # fmt: skip
+HERE = replace(
+    NODE_0, outcome=TrialOutcome.IS_HERE, listens=True, node_rank=0, ranks=(0,), hosts=("",)
+)
+ALONE = replace(HERE, host="127.0.0.1", is_loopback=True, nodes=1, world_size=4, ranks=(0, 1))
+FRAMES = {
+    "rendezvous": StackFrame("_create_c10d_store", "/lib/torch/distributed/rendezvous.py", 200),
+    "load": StackFrame("_load", "/lib/torch/serialization.py", 1500),
+}
+
+
+def meeting(
+    tmp_path: Path,
+    state: CoordinatorState,
+    waited_s: float,
+    *,
+    attempts: int = 1,
+    place: str = "",
+    trained_ago_s: float = 0.0,
+) -> Detection | None:
+    """Return the detection of a run that waited so long, with its stacks at a place."""
+    fields = to_builtins(state)
+    seen = SourceEvent("rendezvous_state", "rendezvous", state.describe(), fields)
+    began = SourceEvent("training_began", "rendezvous", "it trains")
+    events = [("rendezvous", waited_s - 5.0, seen)]
+    events += [("rendezvous", trained_ago_s, began)] if trained_ago_s else []
+    curves: Curves = {
+        ("rendezvous", "waiting_seconds"): lambda age_s: max(0.0, waited_s - age_s),
+        ("rendezvous", "attempts_total"): float(attempts),
+    }
+    wait = Wait(WaitKind.SOCKET, "waits for a socket")
+    places = {8: ((FRAMES[place], own("main", 9)), wait)} if place else {}
+    stacks = (make_dump(places, at=time.time() - 10.0),) if place else ()
+    return Watched(tmp_path, curves, events=events, stacks=stacks).judged("rendezvous_wait")
+
+
+@pytest.mark.parametrize(
+    ("state", "waited_s", "summary"),
+    [
+        (NODE_0, 310, "no process at the coordinator's address node-0:29500"),
+        (replace(NODE_0, outcome=TrialOutcome.UNKNOWN_NAME, addresses=()), 400,
+         "name node-0 of the coordinator unknown"),
+        (replace(NODE_0, outcome=TrialOutcome.NO_ANSWER), 310,
+         "no answer from the coordinator node-0:29500"),
+        (HERE, 310, "nodes missing (1 of 2 connected)"),
+        (ALONE, 130, "ranks missing (2 of 4 started)"),
+        (replace(ALONE, repeated=(0,)), 130, "rank 0 started more than once"),
+        (replace(HERE, host="127.0.1.1", is_loopback=True), 130,
+         "coordinator 127.0.1.1 resolved to a local address"),
+    ],
+)  # fmt: skip
+def test_waits_for_its_peers(
+    state: CoordinatorState, waited_s: float, summary: str, tmp_path: Path
+) -> None:
+    """A run that waits for minutes raises a warning with the obstacle, and advice for it."""
+    found = meeting(tmp_path, state, waited_s)
+    assert summary_of(found) == f"waiting to start: {summary}"
+    assert found is not None
+    assert len(found.do) == 1 + len(warning_kinds()["rendezvous_wait"].DO)
+    assert not any("{" in line for line in found.do)
+
+
+def test_stacks_show_the_wait(tmp_path: Path) -> None:
+    """Without a line in the log, a stack in the rendezvous shows that it has come so far."""
+    found = meeting(tmp_path, NODE_0, 310, attempts=0, place="rendezvous")
+    assert summary_of(found)
+
+
+@pytest.mark.parametrize(
+    ("state", "waited_s", "more"),
+    [
+        (HERE, 240, {}),
+        (NODE_0, 240, {}),
+        (NODE_0, 900, {"place": "load"}),
+        (NODE_0, 900, {"attempts": 0}),
+        (NODE_0, 900, {"trained_ago_s": 10.0}),
+        (replace(HERE, hosts=("", "10.0.0.2")), 900, {}),
+        (replace(NODE_0, outcome=TrialOutcome.ANSWERED), 900, {}),
+        (replace(NODE_0, outcome=TrialOutcome.UNTRIED), 900, {}),
+        (replace(HERE, listens=False), 900, {"attempts": 0}),
+        (replace(ALONE, ranks=(0, 1, 2, 3)), 900, {}),
+        (ALONE, 60, {}),
+        (NODE_0, 0, {}),
+    ],
+    ids=[
+        "nodes that come late", "coordinator that comes late", "loads a model", "silent import",
+        "trains", "complete", "answers", "not tried", "rank 0 still loads", "complete machine",
+        "ranks that start", "computes",
+    ],
+)  # fmt: skip
+def test_starts_slowly(
+    state: CoordinatorState, waited_s: float, more: dict[str, Any], tmp_path: Path
+) -> None:
+    """A start that is only slow, nodes that come minutes later, or a complete group: no warning."""
+    assert not summary_of(meeting(tmp_path, state, waited_s, **more))
 
 
 # -- disk_filling ----------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from gpualert_common.diagnose.phenomena import warning_kinds
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
 from gpualert_common.record import Record
+from gpualert_common.stacks.dump import Dump
 from gpualert_common.telemetry.series import Telemetry
 from gpualert_common.telemetry.source import PERIOD_S, Sample, SourceEvent
 from gpualert_common.telemetry.storage import TelemetryWriter
@@ -92,9 +93,9 @@ def look(
 
 
 def _source(of: str) -> str:
-    return {"gpu": "nvml", "disk": "disk", "cgroup": "memory", "host": "memory"}[
-        of.partition(":")[0]
-    ]
+    sources = {"gpu": "nvml", "disk": "disk", "cgroup": "memory", "host": "memory"}
+    kind = of.partition(":")[0]
+    return sources.get(kind, kind)
 
 
 @dataclass
@@ -109,6 +110,7 @@ class Watched:
     silent_s: float = 1.0
     timing: OutputTiming | None = None
     progress: Progress | None = None
+    stacks: tuple[Dump, ...] = ()
 
     def judged(self, kind: str) -> Detection | None:
         """Return the detection of that kind."""
@@ -126,6 +128,7 @@ class Watched:
             last_output_at=now - self.silent_s,
             progress=self.progress,
             timing=self.timing,
+            stacks=self.stacks,
         )
         resolution = resolve((), facts, load_rules(), running=True)
         return warning_kinds()[kind].detect(Evidence(resolution, facts, observed))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gpualert_common.telemetry.series import Telemetry
 from tests.faults.networks import DROPPED, FIRST, SECOND, Network, network
 from tests.supervised import PROGRAM, PYTHON, Lab, free_port, until
 
@@ -98,6 +99,14 @@ class Runs:
         piped = {} if stdout is None else {"stdin": stdout, "stderr": subprocess.STDOUT}
         return lab.start(command, env=environment, stdout=stdout, **piped)
 
+    def list_outcomes(self, name: str) -> list[str]:
+        """Return the outcomes of the trials that a run's record has by now."""
+        if not self.labs[name].records():
+            return []
+        telemetry = Telemetry()
+        telemetry.read(self.labs[name].record())
+        return [one.fields["outcome"] for one in telemetry.find_events("rendezvous_state")]
+
     def verdict(self, name: str) -> dict[str, Any]:
         """Return the verdict on a run once it has ended."""
         self.processes[name].wait(120)
@@ -146,6 +155,21 @@ def _start_all(made: Runs, port: int) -> None:
     made.torchrun_on_second(*pair, "--node-rank", "1")
 
 
+GIVES_UP = """
+import os, sys, time
+from pathlib import Path
+print("starting", flush=True)
+while not Path(sys.argv[1]).exists():
+    time.sleep(0.05)
+host, port = os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"]
+print("Traceback (most recent call last):")
+print('  File "train.py", line 5, in <module>')
+print("    dist.init_process_group('gloo')")
+sys.exit("torch.distributed.DistNetworkError: The client socket has timed out after 6000ms while "
+    f"trying to connect to ({host}, {port}).")
+"""
+
+
 HOLDER = """
 import socket, sys, time
 with socket.socket() as one:
@@ -177,7 +201,7 @@ def test_trials_disturb_no_store(backend: str, runs: Runs) -> None:
     port = str(free_port())
     server = runs.serve(backend, STORE, port, backend)
     trial = (
-        "import sys; from gpualert_common.telemetry.coordinator.endpoint_trial import *\n"
+        "import sys; from gpualert_common.coordinator.endpoint_trial import *\n"
         f"for _ in range(20): print(try_endpoint('{SECOND}', {port}).outcome)"
     )
     tried = subprocess.run(runs.machines.on_first(PYTHON, "-c", trial), capture_output=True)
@@ -218,6 +242,34 @@ def test_each_told_apart(name: str, attribution: str, words: str, runs: Runs) ->
 def test_incomplete_group(name: str, attribution: str, words: str, runs: Runs) -> None:
     """Missing processes are counted; on a busy machine they may start too late for that."""
     test_each_told_apart(name, attribution, words, runs)
+
+
+@pytest.mark.e2e
+def test_late_coordinator(runs: Runs) -> None:
+    """A coordinator that came up after the last trial is seen when the run has ended."""
+    port, go = str(free_port()), runs.home / "go"
+    command = (PYTHON, "-c", GIVES_UP, str(go))
+    runs.start("late", command, MASTER_ADDR=SECOND, MASTER_PORT=port, RANK=1, WORLD_SIZE=2)
+    until(lambda: "refused" in runs.list_outcomes("late"), "the first trial")
+    runs.serve("late_server", HOLDER, port)
+    go.touch()
+    verdict = runs.verdict("late")
+    assert (verdict["cause"], verdict["details"]["obstacle"]) == ("rendezvous", "answers_now")
+    shown = [claim["claim"] for claim in verdict["shows"] if claim["source"] == "rendezvous"]
+    assert "was refused" in shown[0]
+    assert "was accepted" in shown[1]
+
+
+@pytest.mark.e2e
+def test_end_before_the_first_trial(runs: Runs) -> None:
+    """A run that ends before its first trial is explained by the one at its end."""
+    go = runs.home / "at_once"
+    command = (PYTHON, "-c", GIVES_UP, str(go))
+    place = {"MASTER_ADDR": SECOND, "MASTER_PORT": free_port()}
+    runs.start("brief", command, **place, RANK=1, WORLD_SIZE=2)
+    until(lambda: runs.list_outcomes("brief") == ["untried"], "the address to be known")
+    go.touch()
+    assert runs.verdict("brief")["details"]["obstacle"] == "refused"
 
 
 @pytest.mark.e2e

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from gpualert_common.coordinator.endpoint_trial import TrialOutcome
+from gpualert_common.coordinator.state import CoordinatorState, PortConflict
 from gpualert_common.structs import to_builtins
-from gpualert_common.telemetry.coordinator.endpoint_trial import TrialOutcome
-from gpualert_common.telemetry.coordinator.state import CoordinatorState, PortConflict
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
 from tests.scenarios.hangs import TIMEOUT
@@ -59,7 +59,6 @@ def _failed_trial(chance: Random) -> CoordinatorState:
         addresses=(f"10.0.0.{chance.randint(1, 250)}",) if is_resolved else (),
         error="an error of the system",
         world_size=16,
-        local_world_size=8,
         nodes=2,
         node_rank=1,
         ranks=tuple(range(8, 16)),
@@ -104,6 +103,27 @@ def cannot_reach_the_coordinator(chance: Random) -> Scene:
     state = _failed_trial(chance)
     message = TIMED_OUT.format(ms=chance.randint(1, 600) * 1000, host=state.host, port=state.port)
     return _blame(_fails(chance, state, message), state)
+
+
+@scenario("C1", "rendezvous")
+def coordinator_came_late(chance: Random) -> Scene:
+    """The store's client gives up, and the address accepts a connection at the end."""
+    state = CoordinatorState("node-0", 29500, TrialOutcome.ANSWERED, addresses=("10.0.0.1",),
+        world_size=2, ranks=(1,))  # fmt: skip
+    message = TIMED_OUT.format(ms=chance.randint(1, 600) * 1000, host="node-0", port=29500)
+    scene = _fails(chance, state, message)
+    scene.attribution = "unknown"
+    return scene
+
+
+@scenario("C1", "rendezvous")
+def store_was_open_after_the_trial(chance: Random) -> Scene:
+    """The port was not yet open at the last trial, and then the store counted its clients."""
+    state = CoordinatorState("node-0", 29500, TrialOutcome.IS_HERE, addresses=("10.0.0.1",),
+        nodes=2, ranks=(0,), world_size=2)  # fmt: skip
+    scene = _fails(chance, state, JOINED.format(s=chance.randint(30, 60), joined=1, size=2))
+    scene.attribution = "infrastructure"
+    return scene
 
 
 @scenario("C1", "rendezvous")
@@ -215,6 +235,15 @@ def fails_before_it_connects(chance: Random) -> Scene:
     return Scene(log=traceback(message, "main", "load"), code=1)
 
 
+@near_miss("C1", "missing_module", family="A1", real_s=7)
+def fails_after_it_connected(chance: Random) -> Scene:
+    """It reached its coordinator at the second attempt, and cannot import its model."""
+    tried = "[W socket.cpp:764] [c10d] The client socket has failed to connect to [node-0]:29500\n"
+    message = f"ModuleNotFoundError: No module named 'model_{chance.randint(1, 9)}'"
+    log = tried * chance.randint(1, 9) + traceback(message, "main", "load")
+    return Scene(log=log, code=1)
+
+
 @near_miss("C1", "collective", real_s=7)
 def loses_a_peer(chance: Random) -> Scene:
     """A peer closes its connection in the middle of the training."""
@@ -248,7 +277,7 @@ def stuck_in_a_complete_group(chance: Random) -> Scene:
 def stuck_with_a_coordinator_that_answers(chance: Random) -> Scene:
     """The coordinator on another node answers: a later wait looks the same from here."""
     state = CoordinatorState("node-0", 29500, TrialOutcome.ANSWERED, addresses=("10.0.0.1",),
-        world_size=2, ranks=(1,), connections=1)  # fmt: skip
+        world_size=2, ranks=(1,))  # fmt: skip
     return _waits(chance, state)
 
 

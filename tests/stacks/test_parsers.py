@@ -9,8 +9,8 @@ import socket
 
 import pytest
 
+from gpualert_common.processes.sockets import parse_sockets
 from gpualert_common.stacks.py_spy import parse_threads
-from gpualert_common.stacks.sockets import parse_sockets
 from gpualert_common.stacks.source_lines import is_own_file
 from gpualert_common.stacks.system_calls import RUNNING, parse_system_call
 from gpualert_common.stacks.unix_sockets import read_unix_peers

@@ -29,7 +29,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"rule_files", "stop_origin"}),
     frozenset({"processes", "redact"}),
     frozenset({"classify", "record", "settings"}),
-    frozenset({"collectives", "stacks"}),
+    frozenset({"collectives", "coordinator", "stacks"}),
     frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -72,7 +73,11 @@ def test_wrong_world_size(start: Start, tmp_path: Path) -> None:
     assert state.fields["ranks"] == (0, 1)
     assert (state.fields["pid"], state.fields["world_size"]) == (first.pid, 3)
     assert state.fields["is_own"]
-    assert set(output.samples["rendezvous"]) == {"waiting_seconds", "trials_total"}
+    assert set(output.samples["rendezvous"]) == {
+        "waiting_seconds",
+        "attempts_total",
+        "trials_total",
+    }
     assert not take().events, "a state is reported once"
     with log.open("a") as file:
         file.write("step 1: loss 2.3\n")
@@ -126,6 +131,48 @@ def test_no_announcement(start: Start, tmp_path: Path) -> None:
     environment = {"MASTER_ADDR": "", "MASTER_PORT": "", "TF_CONFIG": ""}
     take = watch(start(WAITS, **environment), tmp_path / "output.log")
     assert take() == SourceOutput({}, [])
+
+
+def test_coordinator_that_comes_up(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port that is opened after the first sample is seen by the next one."""
+    monkeypatch.setattr(rendezvous, "_LEAST_PAUSE_S", 0.0)
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port(), "WORLD_SIZE": 2}
+    first = start(WAITS, RANK=1, **group)
+    take = watch(first, tmp_path / "output.log")
+    (state,) = take().of_kind("rendezvous_state")
+    assert (state.fields["outcome"], state.fields["listens"]) == ("is_here", False)
+    start(LISTENS, RANK=0, **group)
+    (state,) = take().of_kind("rendezvous_state")
+    assert (state.fields["listens"], state.fields["ranks"]) == (True, (0, 1))
+
+
+def test_pauses(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longer a state has lasted, the later it is tried again."""
+    clock = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    leader = start(WAITS, MASTER_ADDR="a" * 300, MASTER_PORT=1, RANK=1, WORLD_SIZE=2)
+    take = watch(leader, tmp_path / "output.log")
+    tried: list[float] = []
+    for _sample in range(200):
+        if take().samples["rendezvous"]["trials_total"] > len(tried):
+            tried.append(clock[0] - 1000.0)
+        clock[0] += 5.0
+    assert tried[:4] == [0.0, 5.0, 10.0, 15.0]
+    assert tried[-1] - tried[-2] == pytest.approx(60.0)
+
+
+def test_before_the_first_trial(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is not silent yet has the address of its coordinator in its record."""
+    monkeypatch.setattr(rendezvous, "QUIET_S", 3600.0)
+    leader = start(WAITS, MASTER_ADDR="node-0", MASTER_PORT=1, RANK=1, WORLD_SIZE=2)
+    output = watch(leader, tmp_path / "output.log")()
+    (state,) = output.of_kind("rendezvous_state")
+    assert state.text == "its processes are to meet at node-0:1, by MASTER_ADDR"
+    assert output.samples["rendezvous"]["trials_total"] == 0
 
 
 def test_end(start: Start, tmp_path: Path) -> None:

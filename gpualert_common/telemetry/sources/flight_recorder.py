@@ -115,15 +115,17 @@ class FlightRecorder(Source):
 
     def _analyse(self, ranks: Mapping[int, RankEnvironment]) -> Iterator[SourceEvent]:
         traces: list[RankTrace] = []
+        unread: set[int] = set()
         for rank, (path, _state) in self._states.items():
             try:
                 traces.append(read_trace(read_dump(path, ranks[rank].uid), rank))
             except UnreadableDumpError as error:
+                unread.add(rank)
                 if str(error) not in self._problems and len(self._problems) < _MOST_PROBLEMS:
                     self._problems.add(str(error))
                     yield SourceEvent("dump_unreadable", f"rank:{rank}", str(error))
         sizes = [size for one in ranks.values() if (size := one.world_size) is not None]
-        local = {rank for one in ranks.values() for rank in one.local_ranks}
+        local = {rank for one in ranks.values() for rank in one.local_ranks} - unread
         stall = find_stall(traces, max(sizes, default=None), local) if traces else None
         at = max(state[0] for _path, state in self._states.values()) / 1e9
         if stall is not None:

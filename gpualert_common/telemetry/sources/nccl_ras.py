@@ -23,8 +23,8 @@ from gpualert_common.collectives.ras_client import (
 from gpualert_common.collectives.ras_status import Communicator, parse_status
 from gpualert_common.collectives.ras_traces import make_traces, number_processes
 from gpualert_common.collectives.stall_text import describe_stall
-from gpualert_common.processes.procfs import read_descriptor
-from gpualert_common.stacks.sockets import read_sockets
+from gpualert_common.processes.procfs import read_descriptor, read_network
+from gpualert_common.processes.sockets import read_sockets
 from gpualert_common.structs import to_builtins
 from gpualert_common.telemetry.rank_environments import RankEnvironment, RankEnvironments
 from gpualert_common.telemetry.silence import measure_silence_s
@@ -37,6 +37,8 @@ from gpualert_common.telemetry.source import (
 )
 
 _ADDRESS_VARIABLE = "NCCL_RAS_ADDR"
+_ANY = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
+"""Address at which a socket that listens on all addresses is reached."""
 _MOST_READINGS = 20
 """Readings of a run: a status of a large job takes a second."""
 
@@ -101,12 +103,12 @@ class NcclRas(Source):
             return
         self._is_stalled = True
         text = describe_stall(stall)
+        numbers = number_processes(second)
         named = {
-            number: process
+            numbers[key]: process
             for one in second
-            for rank, process in one.processes.items()
-            if (number := number_processes(second).get((process.host, process.pid, process.gpu)))
-            in stall.culprits
+            for process in one.processes.values()
+            if numbers.get(key := (process.host, process.pid, process.gpu)) in stall.culprits
         }
         where = "; ".join(f"rank {rank} is {one.describe()}" for rank, one in sorted(named.items()))
         text += f" ({where})" if where else ""
@@ -132,29 +134,33 @@ SOURCE: type[Source] = NcclRas
 
 
 def _find_address(ranks: Mapping[int, RankEnvironment]) -> str | None:
-    """Return the address of RAS if a process of the run listens there; None if none does."""
+    """Return an address of RAS at which a process of the run listens; None if none does."""
+    ours = read_network(os.getpid())
     for one in ranks.values():
-        address = one.variables.get(_ADDRESS_VARIABLE, DEFAULT_ADDRESS)
         try:
-            port = parse_address(address)[1]
+            port = parse_address(one.variables.get(_ADDRESS_VARIABLE, DEFAULT_ADDRESS))[1]
         except RasError:
             continue
-        if _listens(one.pid, port):
-            return address
+        found = _find_listener(one.pid, port) if read_network(one.pid) == ours else None
+        if found is not None:
+            return found
     return None
 
 
-def _listens(pid: int, port: int) -> bool:
-    inodes = {
-        inode
+def _find_listener(pid: int, port: int) -> str | None:
+    """Return the address of a port at which a process listens, so that no name is looked up."""
+    sockets = {
+        f"socket:[{inode}]": found.local
         for inode, found in read_sockets(pid).items()
         if found.is_listening and found.local.endswith(f":{port}")
     }
-    if not inodes:
-        return False
+    if not sockets:
+        return None
     try:
         numbers = os.listdir(f"/proc/{pid}/fd")
     except OSError:
-        return False
+        return None
     targets = (read_descriptor(pid, int(number)) for number in numbers)
-    return any(target[8:-1] in inodes for target in targets if target.startswith("socket:["))
+    local = next((sockets[target] for target in targets if target in sockets), None)
+    host = None if local is None else _ANY.get(local.rpartition(":")[0])
+    return local if host is None else f"{host}:{port}"

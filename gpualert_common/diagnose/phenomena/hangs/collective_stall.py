@@ -3,8 +3,10 @@
 The calls of all ranks show it: dumps of PyTorch's flight recorder, else the numbers that watchdogs
 printed into the log, else two readings of NCCL's RAS.  A rank that is behind is named if it waits
 in no other collective.  If ranks called different collectives, or in another order, it is an error
-of the program.  If a rank never entered the collective, its own stack decides why, and this family
-does not attribute it.  Only a stall that lasted to the end of the run counts.
+of the program; the odd rank is named by a majority, or because it left the order of its own earlier
+steps, and else all ranks that disagree.  If a rank never entered the collective, its own stack
+decides why, and this family does not attribute it.  Only a stall that lasted to the end of the run
+counts.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         Weight.DECIDES if decides else Weight.SUPPORTS if is_named else Weight.WARNS,
         text,
         cause=_CAUSE if is_named else "",
-        confidence=0.97 if is_certain else 0.9,
+        confidence=0.9 if not is_certain else 0.95 if stall.has_departed else 0.97,
         over=_LIMITS,
         kind="" if is_named else "collective_stalled",
         claims=(claim,),
@@ -118,7 +120,10 @@ def _make_details(stall: Stall) -> dict[str, Scalar]:
     details: dict[str, Scalar] = {"stall": stall.kind.value, "call": name_place(stall)}
     if stall.kind is StallKind.MISMATCH:
         details["call"] = stall.call
-        details["stall"] = "mismatch_tied" if stall.is_tied else "mismatch"
+    if stall.is_tied and stall.culprits:
+        details["stall"] = f"{stall.kind.value}_tied"
+    elif stall.has_departed:
+        details["stall"] = f"{stall.kind.value}_departed"
     if stall.culprits:
         details["culprits"] = name_ranks(stall.culprits)
         details["culprits_first"] = name_ranks(stall.culprits).capitalize()

@@ -18,7 +18,7 @@ DO = (
     "missing data, a blocked file system and a lost peer look similar: `gpualert show` has details",
     "if it hangs, stop it to free the GPUs, and resume from the last checkpoint",
 )
-FOLLOWS = frozenset(("xid", "log_silent"))
+FOLLOWS = frozenset(("xid", "log_silent", "rendezvous_wait"))
 PREDICTS = frozenset(("idle_hang", "collective", "rendezvous"))
 
 

@@ -24,7 +24,7 @@ DO = (
     "read the end of the log, and see where each rank waits: `gpualert stacks RUN`",
     "if it hangs, stop it, and resume from the last checkpoint",
 )
-FOLLOWS = frozenset(("xid", "gpu_idle"))
+FOLLOWS = frozenset(("xid", "gpu_idle", "rendezvous_wait"))
 PREDICTS = frozenset(("idle_hang", "collective", "rendezvous"))
 
 

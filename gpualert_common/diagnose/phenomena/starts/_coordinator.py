@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from gpualert_common.classify.details import Scalar
+from gpualert_common.coordinator.endpoint_trial import TrialOutcome
+from gpualert_common.coordinator.state import CoordinatorState, PortConflict
 from gpualert_common.structs import Struct, field, replace
-from gpualert_common.telemetry.coordinator.endpoint_trial import TrialOutcome
-from gpualert_common.telemetry.coordinator.state import CoordinatorState, PortConflict
 
 _MOST_NAMED = 8
 
@@ -28,6 +28,7 @@ class Obstacle(StrEnum):
     NODES_MISSING = "nodes_missing"
     RANKS_MISSING = "ranks_missing"
     OTHERS_MISSING = "others_missing"
+    ANSWERS_NOW = "answers_now"
     WRONG_WORLD_SIZE = "wrong_world_size"
     REPEATED_RANK = "repeated_rank"
     PORT_HELD = "port_held"
@@ -69,6 +70,10 @@ _OF_A_TRIAL = {
 }
 
 
+FAILED_OUTCOMES = frozenset(_OF_A_TRIAL)
+"""Outcomes of a trial that failed."""
+
+
 def explain_conflict(conflict: PortConflict) -> StartObstacle:
     """Return the obstacle for a port that could not be opened."""
     obstacle = Obstacle.PORT_HELD if conflict.listens else Obstacle.PORT_FREE
@@ -82,6 +87,8 @@ def explain_conflict(conflict: PortConflict) -> StartObstacle:
 
 def explain_state(state: CoordinatorState) -> StartObstacle | None:
     """Return the obstacle that a state shows; None if it shows a complete group, or nothing."""
+    if state.outcome is TrialOutcome.UNTRIED:
+        return None
     if state.outcome in _OF_A_TRIAL:
         return _make_obstacle(state, _OF_A_TRIAL[state.outcome])
     if state.outcome is TrialOutcome.ANSWERED:
@@ -89,6 +96,13 @@ def explain_state(state: CoordinatorState) -> StartObstacle | None:
             return None  # each process has its own address, and all of them answer
         return replace(_make_obstacle(state, Obstacle.OTHERS_MISSING), is_certain=state.in_launcher)
     return _explain_here(state)
+
+
+def explain_late(state: CoordinatorState) -> StartObstacle | None:
+    """Return the obstacle of a run that could not connect to a coordinator which accepts now."""
+    if state.outcome is not TrialOutcome.ANSWERED:
+        return None
+    return _make_obstacle(state, Obstacle.ANSWERS_NOW)
 
 
 def is_complete(state: CoordinatorState) -> bool:

@@ -13,11 +13,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpualert_common.command_options import parse_options
+from gpualert_common.coordinator.node_names import expand_node_names
 from gpualert_common.structs import Struct, replace
-from gpualert_common.telemetry.coordinator.node_names import expand_node_names
 
 _MOST_ENDPOINTS = 8
-_MOST_NUMBER = 1_000_000
+_MOST_DIGITS = 7
 _STATIC_PORT, _C10D_PORT = 29500, 29400
 """Ports of torchrun where the command gives none."""
 _LAUNCHERS = {
@@ -25,10 +25,17 @@ _LAUNCHERS = {
     "torch.distributed.run": "torchrun",
     "torch.distributed.launch": "torchrun",
     "accelerate": "accelerate",
+    "accelerate-launch": "accelerate",
+    "accelerate.commands.launch": "accelerate",
 }
+"""Launchers by the names of their programs and modules."""
+_WITH_VALUE = frozenset(("-W", "-X", "--check-hash-based-pycs"))
+"""Options of Python that have a value."""
 _Getter = Callable[..., str]
 """Returns the first option or variable of these names that is given, else ""."""
-_ADDRESS = re.compile(r"(?:\w+://)?(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+)(?::(\d{1,5}))?/?")
+_ADDRESS = re.compile(
+    r"(?:\w+://)?(\[[0-9a-zA-Z:.%_-]+\]|[^\s:/\[\]]+)(?::([0-9]{1,5}))?(?:[/?].*)?"
+)
 
 
 class Endpoint(Struct, frozen=True):
@@ -55,7 +62,6 @@ class Announcement(Struct, frozen=True):
     launcher: str = ""
     rank: int | None = None
     world_size: int | None = None
-    local_world_size: int | None = None
     nodes: int | None = None
     node_rank: int | None = None
     node_names: tuple[str, ...] = ()
@@ -86,8 +92,14 @@ def _find_launcher(command: Sequence[str]) -> str:
     """Return the launcher that a process executes; a shell or srun that names one does not."""
     if not command or not os.path.basename(command[0]).startswith(("python", "pypy", "torchrun")):
         return ""
-    words = [os.path.basename(word) for word in command[:8]]
-    return next((_LAUNCHERS[word] for word in words if word in _LAUNCHERS), "")
+    words = iter(command if "torchrun" in command[0] else command[1:])
+    for word in words:
+        if word in _WITH_VALUE:
+            next(words, "")
+        elif word == "-m" or not word.startswith("-"):
+            program = next(words, "") if word == "-m" else os.path.basename(word)
+            return _LAUNCHERS.get(program, "")
+    return ""
 
 
 def _read_launcher(
@@ -111,8 +123,8 @@ def _read_launcher(
 
 def _find_meeting_point(launcher: str, options: Mapping[str, str], get: _Getter) -> Endpoint | None:
     if launcher == "accelerate":
-        port = _parse_number(get("main_process_port")) or _STATIC_PORT
-        return parse_address(get("main_process_ip"), "--main_process_ip", port)
+        port = get("main_process_port") or str(_STATIC_PORT)
+        return _join_address(get("main_process_ip"), port, "--main_process_ip")
     if "standalone" in options or get("standalone"):
         return None  # it takes a free port
     backend = get("rdzv_backend") or "static"
@@ -122,7 +134,13 @@ def _find_meeting_point(launcher: str, options: Mapping[str, str], get: _Getter)
     if backend != "static":
         return None
     host, port_text = get("master_addr") or "127.0.0.1", get("master_port") or str(_STATIC_PORT)
-    return parse_address(f"{host}:{port_text}", "--master-addr")
+    return _join_address(host, port_text, "--master-addr")
+
+
+def _join_address(host: str, port: str, named_by: str) -> Endpoint | None:
+    """Return the endpoint of a host, also of an IPv6 address without brackets, and a port."""
+    is_bare = ":" in host and not host.startswith("[")
+    return parse_address(f"[{host}]:{port}" if is_bare else f"{host}:{port}", named_by)
 
 
 def _read_variables(environment: Mapping[str, str], command: Sequence[str]) -> Announcement:
@@ -139,7 +157,6 @@ def _read_variables(environment: Mapping[str, str], command: Sequence[str]) -> A
         endpoints=tuple(_list_endpoints(environment, command))[:_MOST_ENDPOINTS],
         rank=get_number("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID"),
         world_size=size,
-        local_world_size=local_size,
         nodes=nodes,
         node_rank=get_number("GROUP_RANK", "NODE_RANK"),
     )
@@ -157,11 +174,10 @@ def _list_endpoints(environment: Mapping[str, str], command: Sequence[str]) -> I
             return
     coordinator = environment.get("JAX_COORDINATOR_ADDRESS", "")
     host, port = environment.get("MASTER_ADDR", ""), environment.get("MASTER_PORT", "")
-    master = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     found = (
         parse_address(coordinator, "JAX_COORDINATOR_ADDRESS")
         if coordinator
-        else parse_address(master, "MASTER_ADDR")
+        else _join_address(host, port, "MASTER_ADDR")
     )
     if found is not None:
         yield found
@@ -177,7 +193,7 @@ def _with_tensorflow(found: Announcement, text: str) -> Announcement:
             for kind, addresses in config["cluster"].items()
             for index, address in enumerate(addresses)
         }
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return found
     others = tuple(
         replace(endpoint, member=f"{kind} {index}")
@@ -217,9 +233,7 @@ def _first_options(command: Sequence[str]) -> dict[str, str]:
 
 
 def _parse_number(text: str) -> int | None:
-    if not text.isdecimal() or len(text) > len(str(_MOST_NUMBER)):
-        return None
-    return int(text)
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def _show_option(name: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpualert_common.coordinator.endpoint_trial import TrialOutcome
 from gpualert_common.structs import Struct
-from gpualert_common.telemetry.coordinator.endpoint_trial import TrialOutcome
 
 _FAILURES = {
     TrialOutcome.REFUSED: "was refused",
@@ -13,12 +13,14 @@ _FAILURES = {
 }
 
 
+_ELSEWHERE = "; rank 0 runs on this machine, which does not have that address"
+
+
 class CoordinatorState(Struct, frozen=True):
     """The address of a coordinator, the outcome of its trial, and the announcement of the run.
 
     Of a coordinator on this machine: whether a process listens, whose it is, how many connections
     it has, the addresses of their machines ("" for this one), and the names of nodes without any.
-    Of another one: the ``connections`` from this machine to it.
     """
 
     host: str
@@ -29,20 +31,16 @@ class CoordinatorState(Struct, frozen=True):
     addresses: tuple[str, ...] = ()
     error: str = ""
     is_loopback: bool = False
-    launcher: str = ""
     in_launcher: bool = False
     world_size: int | None = None
-    local_world_size: int | None = None
     nodes: int | None = None
     node_rank: int | None = None
     ranks: tuple[int, ...] = ()
     repeated: tuple[int, ...] = ()
-    connections: int = 0
     listens: bool = False
     is_own: bool = False
     pid: int = 0
     command: str = ""
-    holder_rank: str = ""
     clients: int = 0
     hosts: tuple[str, ...] = ()
     missing_names: tuple[str, ...] = ()
@@ -54,6 +52,8 @@ class CoordinatorState(Struct, frozen=True):
 
     def describe(self) -> str:
         """Return the state in words, as a sentence without its full stop."""
+        if self.outcome is TrialOutcome.UNTRIED:
+            return f"its processes are to meet at {self.endpoint}, by {self.named_by}"
         if self.outcome is TrialOutcome.IS_HERE:
             return self._describe_here()
         of = f" of {self.member}" if self.member else ""
@@ -66,7 +66,9 @@ class CoordinatorState(Struct, frozen=True):
         tried += "" if address == self.host else f" ({address})"
         if self.outcome is TrialOutcome.ANSWERED:
             return f"{tried} was accepted"
-        return f"{tried} {_FAILURES[self.outcome]}" + (f": {self.error}" if self.error else "")
+        error = f": {self.error}" if self.error else ""
+        elsewhere = _ELSEWHERE if 0 in self.ranks and not self.member else ""
+        return f"{tried} {_FAILURES[self.outcome]}{error}{elsewhere}"
 
     def _describe_here(self) -> str:
         where = f"{self.endpoint} is this machine"

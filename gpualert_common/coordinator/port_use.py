@@ -9,14 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from gpualert_common.processes.procfs import (
-    list_pids,
-    parse_environment,
-    read,
-    read_descriptor,
-    read_name,
-)
-from gpualert_common.stacks.sockets import Socket, read_sockets
+from gpualert_common.processes.procfs import list_pids, read, read_descriptor, read_name
+from gpualert_common.processes.sockets import read_sockets
 from gpualert_common.structs import Struct
 
 _CONNECTED = "connected"
@@ -25,15 +19,11 @@ _MOST_DESCRIPTORS = 4096
 
 
 class PortHolder(Struct, frozen=True):
-    """The process that listens on a port; ``rank`` is that of its environment, "" without one."""
+    """The process that listens on a port; its number is 0 if no process is seen to have it."""
 
-    pid: int
-    name: str
-    command: str
-    rank: str = ""
-
-
-_HIDDEN = PortHolder(0, "", "")
+    pid: int = 0
+    name: str = ""
+    command: str = ""
 
 
 class PortUse(Struct, frozen=True):
@@ -44,9 +34,9 @@ class PortUse(Struct, frozen=True):
     clients: tuple[str, ...] = ()
 
 
-def read_port_use(port: int, pid: int | str = "self") -> PortUse:
+def read_port_use(port: int, pid: int) -> PortUse:
     """Return the use of a port in the network of a process."""
-    sockets = _read_sockets(pid)
+    sockets = read_sockets(pid)
     ours = {inode: one for inode, one in sockets.items() if _split(one.local)[1] == port}
     return PortUse(
         tuple(inode for inode, one in ours.items() if one.is_listening),
@@ -54,36 +44,18 @@ def read_port_use(port: int, pid: int | str = "self") -> PortUse:
     )
 
 
-def count_connections(addresses: Iterable[str], port: int, pid: int | str = "self") -> int:
-    """Return the connections from the network of a process to a port of these addresses."""
-    wanted = set(addresses)
-    remotes = (_split(one.remote) for one in _read_sockets(pid).values() if one.state == _CONNECTED)
-    return sum(address in wanted and other == port for address, other in remotes)
-
-
 def find_port_holder(use: PortUse, first: Iterable[int] = ()) -> PortHolder:
-    """Return the process that listens, sought among the *first* ones before all others.
-
-    Its number is 0 if no process is seen to have the socket.
-    """
+    """Return the process that listens, sought among the *first* ones before all others."""
     wanted = {f"socket:[{inode}]" for inode in use.listening}
     if not wanted:
-        return _HIDDEN
-    pids = list(dict.fromkeys((*first, *list_pids())))
-    holders = (pid for pid in pids if _holds(pid, wanted))
-    pid = next(holders, None)
+        return PortHolder()
+    pids = dict.fromkeys((*first, *list_pids()))
+    pid = next((pid for pid in pids if _holds(pid, wanted)), None)
     if pid is None:
-        return _HIDDEN
+        return PortHolder()
     words = read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
-    rank = parse_environment(read(f"/proc/{pid}/environ")).get("RANK", "")
     short = words if len(words) <= _MOST_COMMAND_CHARS else words[:_MOST_COMMAND_CHARS] + "…"
-    return PortHolder(
-        pid, read_name(pid), short, rank if rank.isdecimal() and len(rank) < 8 else ""
-    )
-
-
-def _read_sockets(pid: int | str) -> dict[str, Socket]:
-    return read_sockets(os.getpid() if pid == "self" else int(pid))
+    return PortHolder(pid, read_name(pid), short)
 
 
 def _holds(pid: int, sockets: set[str]) -> bool:

@@ -31,7 +31,8 @@ _WAITS = compile_bytes(
     rb"\[c10d\] The (?:client socket|IPv[46] network addresses)|\[c10d\] TCP client failed"
     rb"|\d+/\d+ clients joined|Rendezvous(?:Timeout|Connection|Closed|State)Error"
     rb"|[Ww]aiting in store based barrier|initializing process group in store based barrier"
-    rb"|DistStoreError|still waiting for response from worker|not ready endpoints"
+    rb"|Dist(?:Store|Network)Error|RuntimeError: connect\(\) timed out"
+    rb"|still waiting for response from worker|not ready endpoints"
     rb"|CoordinationService/RegisterTask|[Cc]oordination service.{0,80}(?:timed out|unavailable)"
     rb"|PjRT_Client_Connect|DEADLINE_EXCEEDED|EtcdConnectionFailed|host not found"
 )
@@ -77,7 +78,9 @@ class StartLineReader:
                 return b""
             self._total += max(0, size - offset - _MOST_BYTES_AT_ONCE)
             data = os.pread(fd, _MOST_BYTES_AT_ONCE, max(offset, size - _MOST_BYTES_AT_ONCE))
-            whole = data.rfind(b"\n") + 1
+            whole = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+            if not whole and len(data) == _MOST_BYTES_AT_ONCE:
+                whole = len(data)  # longer than any line that counts
             if whole:  # the rest of a line comes with the next call
                 self._offsets[path] = size - (len(data) - whole)
             return data[:whole]

@@ -6,9 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 
-from gpualert_common.processes.procfs import ProcessStat, parse_environment, read
+from gpualert_common.coordinator.announcement import Announcement, read_announcement
+from gpualert_common.processes.procfs import (
+    ProcessStat,
+    parse_environment,
+    read,
+    read_network,
+)
 from gpualert_common.structs import Struct, replace
-from gpualert_common.telemetry.coordinator.announcement import Announcement, read_announcement
 
 _MOST_READ = 1024
 """Processes whose environment is read: a node has fewer ranks."""
@@ -35,27 +40,29 @@ def find_participants(members: Mapping[int, ProcessStat]) -> Participants | None
 
     A rank counts before a launcher, whose ranks may meet at another address than the launchers.
     """
-    said = {
+    announced = {
         pid: _read(pid)
         for pid in sorted(members)[:_MOST_READ]
         if members[pid].is_live and pid != os.getpid()
     }
-    launchers = {pid for pid, one in said.items() if one.launcher}
+    launchers = {pid for pid, one in announced.items() if one.launcher}
     ranks = {
         pid: one.rank
-        for pid, one in said.items()
+        for pid, one in announced.items()
         if one.rank is not None
         and not one.launcher
-        and not _is_child(pid, said, members)
+        and not _is_child(pid, announced, members)
         and (not launchers or _list_ancestors(pid, members) & launchers)
     }
-    chosen = next((pid for pid in (*ranks, *launchers, *said) if said[pid].endpoints), None)
+    chosen = next(
+        (pid for pid in (*ranks, *launchers, *announced) if announced[pid].endpoints), None
+    )
     if chosen is None:
         return None
     counts = Counter(ranks.values())
-    found = said[chosen]
+    found = announced[chosen]
     if launchers and not found.launcher:  # the number of nodes is the launcher's to say
-        launcher = said[min(launchers)]
+        launcher = announced[min(launchers)]
         found = replace(found, nodes=found.nodes or launcher.nodes)
     return Participants(
         announcement=found,
@@ -67,14 +74,6 @@ def find_participants(members: Mapping[int, ProcessStat]) -> Participants | None
     )
 
 
-def read_network(pid: int | str) -> int:
-    """Return the number of the network namespace of a process; 0 if it may not be seen."""
-    try:
-        return os.stat(f"/proc/{pid}/ns/net").st_ino
-    except OSError:
-        return 0
-
-
 def _read(pid: int) -> Announcement:
     environment = parse_environment(read(f"/proc/{pid}/environ"))
     words = read(f"/proc/{pid}/cmdline").rstrip(b"\0").split(b"\0")
@@ -82,11 +81,11 @@ def _read(pid: int) -> Announcement:
 
 
 def _is_child(
-    pid: int, said: Mapping[int, Announcement], members: Mapping[int, ProcessStat]
+    pid: int, announced: Mapping[int, Announcement], members: Mapping[int, ProcessStat]
 ) -> bool:
     """Return whether a process inherited its rank: a data loader, or the program of a shell."""
-    above = said.get(members[pid].parent)
-    return above is not None and not above.launcher and above.rank == said[pid].rank
+    above = announced.get(members[pid].parent)
+    return above is not None and not above.launcher and above.rank == announced[pid].rank
 
 
 def _list_ancestors(pid: int, members: Mapping[int, ProcessStat]) -> set[int]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import socket
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 
 from gpualert_common.structs import Struct
@@ -21,12 +23,16 @@ NAME_TIMEOUT_S = 6.0
 ANSWER_TIMEOUT_S = 4.0
 """A lost request for a connection is repeated after 1 s and after 3 s."""
 _MOST_ADDRESSES = 4
+_FOREIGN = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+"""Addresses for documentation, which no machine has."""
 _NO_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 
 
 class TrialOutcome(StrEnum):
     """Outcome of a trial, as far as this machine can tell."""
 
+    UNTRIED = "untried"
+    """Nothing was tried yet."""
     UNKNOWN_NAME = "unknown_name"
     """The name servers, or the file of hosts, do not have the name."""
     NO_NAME_SERVER = "no_name_server"
@@ -70,25 +76,32 @@ _BY_ERRNO = {
     errno.EACCES: TrialOutcome.DENIED,
 }
 _BEST_FIRST = (
-    TrialOutcome.ANSWERED,
     TrialOutcome.REFUSED,
     TrialOutcome.NO_ANSWER,
     TrialOutcome.DENIED,
     TrialOutcome.UNREACHABLE,
 )
-"""Of several addresses, the outcome that came furthest: a host without IPv6 has no route for it."""
+"""Failures of several addresses: the one that came furthest counts, since a host without
+IPv6 has no route for it."""
 
 
-def try_endpoint(host: str, port: int, timeout_s: float = ANSWER_TIMEOUT_S) -> EndpointTrial:
-    """Return the result of a trial, which takes at most NAME_TIMEOUT_S and *timeout_s*."""
-    addresses, code, error = resolve(host, min(NAME_TIMEOUT_S, 2 * timeout_s))
+def try_endpoint(
+    host: str,
+    port: int,
+    name_timeout_s: float = NAME_TIMEOUT_S,
+    answer_timeout_s: float = ANSWER_TIMEOUT_S,
+) -> EndpointTrial:
+    """Return the result of a trial; it takes at most the sum of both times."""
+    addresses, code, error = resolve(host, name_timeout_s)
     if not addresses:
         is_unknown = code in _NO_NAME
         outcome = TrialOutcome.UNKNOWN_NAME if is_unknown else TrialOutcome.NO_NAME_SERVER
         return EndpointTrial(outcome, (), error)
     if any(map(is_own, addresses)):
         return EndpointTrial(TrialOutcome.IS_HERE, addresses)
-    return _connect_any(addresses[:_MOST_ADDRESSES], port, timeout_s)
+    tried = addresses[:_MOST_ADDRESSES]
+    outcome, error = try_addresses(tried, port, answer_timeout_s)
+    return EndpointTrial(outcome, tried, error)
 
 
 def resolve(host: str, timeout_s: float) -> tuple[tuple[str, ...], int, str]:
@@ -104,7 +117,7 @@ def resolve(host: str, timeout_s: float) -> tuple[tuple[str, ...], int, str]:
             rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
         except socket.gaierror as error:
             failure[0] = (error.errno or socket.EAI_FAIL, error.strerror or str(error))
-        except (OSError, UnicodeError) as error:  # a name that no server can have
+        except (OSError, ValueError) as error:  # a name that no server can have
             failure[0] = (socket.EAI_NONAME, str(error))
         else:
             found.extend(dict.fromkeys(str(row[4][0]) for row in rows))
@@ -121,53 +134,75 @@ def is_loopback(address: str) -> bool:
 
 
 def is_own(address: str) -> bool:
-    """Return whether an address is one of this machine: only to such a one a socket can bind."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    """Return whether an address is one of this machine: only to such a one a socket can bind.
+
+    Where ``ip_nonlocal_bind`` permits others, too, the way to an own address begins at itself.
+    """
+    if is_loopback(address):
+        return True
+    family = _find_family(address)
+    if not _can_bind(family, address):
+        return False
+    return not _can_bind(family, _FOREIGN[family]) or _is_own_source(family, address)
+
+
+def _find_family(address: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def _can_bind(family: socket.AddressFamily, address: str) -> bool:
     try:
         with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as one:
-            one.bind((address.partition("%")[0], 0))
+            one.bind((address, 0))
     except OSError:
         return False
     return True
 
 
-def _connect_any(addresses: Sequence[str], port: int, timeout_s: float) -> EndpointTrial:
-    """Try the addresses at once; the first answer counts, else the outcome that came furthest."""
-    results: dict[str, tuple[TrialOutcome, str]] = {}
-    threads = [
-        threading.Thread(
-            target=lambda one=address: results.update({one: try_address(one, port, timeout_s)}),
-            name="gpualert-trial",
-            daemon=True,
-        )
-        for address in addresses
-    ]
-    deadline = time.monotonic() + timeout_s + 0.5
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    outcome, error = _choose(list(results.values()))
-    return EndpointTrial(outcome, tuple(addresses), error)
-
-
-def _choose(results: Iterable[tuple[TrialOutcome, str]]) -> tuple[TrialOutcome, str]:
-    none = (TrialOutcome.NO_ANSWER, os.strerror(errno.ETIMEDOUT))
-    return min(results, key=lambda one: _BEST_FIRST.index(one[0]), default=none)
-
-
-def try_address(address: str, port: int, timeout_s: float) -> tuple[TrialOutcome, str]:
-    """Open and close a connection to an address; return the outcome and the words of an error."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+def _is_own_source(family: socket.AddressFamily, address: str) -> bool:
+    """Return whether the kernel would send from an address to itself; nothing is sent."""
     try:
-        with socket.socket(family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as one:
-            one.settimeout(timeout_s)
-            one.connect((address, port))
-    except TimeoutError:
-        return TrialOutcome.NO_ANSWER, os.strerror(errno.ETIMEDOUT)
-    except OSError as error:
-        outcome = _BY_ERRNO.get(error.errno or 0, TrialOutcome.UNREACHABLE)
-        return outcome, error.strerror or str(error)
-    except OverflowError:  # a port beyond 65535
-        return TrialOutcome.REFUSED, f"no TCP port has the number {port}"
-    return TrialOutcome.ANSWERED, ""
+        with socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as one:
+            one.connect((address, 9))
+            return str(one.getsockname()[0]) == address.partition("%")[0]
+    except OSError:
+        return False
+
+
+def try_addresses(
+    addresses: Sequence[str], port: int, timeout_s: float
+) -> tuple[TrialOutcome, str]:
+    """Open connections to all addresses at once, and close them; return outcome and error.
+
+    The first answer counts, else the outcome that came furthest.
+    """
+    poll, pending, failures = select.poll(), {}, []
+    deadline = time.monotonic() + timeout_s
+    with ExitStack() as opened:
+        for address in addresses:
+            try:
+                one = opened.enter_context(_open_socket(address))
+                code = one.connect_ex((address, port))
+            except OSError as error:
+                code = error.errno or errno.EADDRNOTAVAIL
+            if code == errno.EINPROGRESS:
+                pending[one.fileno()] = one
+                poll.register(one, select.POLLOUT)
+            else:
+                failures.append(code)
+        while pending and 0 not in failures and (left_s := deadline - time.monotonic()) > 0:
+            for fd, _events in poll.poll(left_s * 1000):
+                poll.unregister(fd)
+                failures.append(pending.pop(fd).getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+    failures += [errno.ETIMEDOUT] * len(pending)
+    if 0 in failures:
+        return TrialOutcome.ANSWERED, ""
+    results = [
+        (_BY_ERRNO.get(code, TrialOutcome.UNREACHABLE), os.strerror(code)) for code in failures
+    ]
+    return min(results, key=lambda one: _BEST_FIRST.index(one[0]))
+
+
+def _open_socket(address: str) -> socket.socket:
+    kind = socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
+    return socket.socket(_find_family(address), kind)

@@ -7,30 +7,33 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from gpualert_common.telemetry.coordinator.announcement import (
+from gpualert_common.coordinator.announcement import (
     Announcement,
     Endpoint,
     parse_address,
     read_announcement,
 )
-from gpualert_common.telemetry.coordinator.arrivals import find_missing_nodes, list_hosts
-from gpualert_common.telemetry.coordinator.endpoint_trial import (
+from gpualert_common.coordinator.arrivals import NodeAddresses, list_hosts
+from gpualert_common.coordinator.endpoint_trial import (
     TrialOutcome,
     is_own,
     resolve,
-    try_address,
+    try_addresses,
     try_endpoint,
 )
-from gpualert_common.telemetry.coordinator.node_names import expand_node_names
-from gpualert_common.telemetry.coordinator.port_use import (
-    count_connections,
+from gpualert_common.coordinator.last_trial import reports_failed_rendezvous, try_again
+from gpualert_common.coordinator.node_names import expand_node_names
+from gpualert_common.coordinator.port_use import (
     find_port_holder,
     read_port_use,
 )
-from gpualert_common.telemetry.coordinator.start_lines import parse_start_lines
+from gpualert_common.coordinator.start_lines import StartLineReader, parse_start_lines
+from gpualert_common.coordinator.state import CoordinatorState
+from gpualert_common.structs import replace
 
 LOOPBACK = "127.0.0.1"
 ENV = {"MASTER_ADDR": "node-0", "MASTER_PORT": "29500", "WORLD_SIZE": "16", "RANK": "9"}
@@ -57,6 +60,9 @@ TENSORFLOW = '{"cluster":{"worker":["a:1","b:2"],"ps":["c:3"]},"task":{"type":"w
         ("python t.py --coordinator_address=h:1234", {}, "h:1234", None, None),
         ("python t.py", {"MASTER_ADDR": "fd00::1", "MASTER_PORT": "7"}, "[fd00::1]:7", None, None),
         ("python train.py", {"MASTER_ADDR": "h", "MASTER_PORT": "99999"}, None, None, None),
+        ("torchrun --master-addr fd00::1 t.py", {}, "[fd00::1]:29500", 1, None),
+        ("python -W ignore train.py --backend accelerate", ENV, "node-0:29500", None, None),
+        ("python -u t.py --init-method tcp://[::1]:9?rank=0", {}, "[::1]:9", None, None),
         ("bash -c torchrun", {}, None, None, None),
         ("python train.py", {}, None, None, None),
     ],
@@ -84,7 +90,12 @@ def test_tensorflow() -> None:
         ("c:3", "ps 0"),
     ]
     assert found.world_size == 3
-    assert read_announcement({"TF_CONFIG": "[1]"}, ["python"]) == Announcement()
+    for text in (
+        "[1]",
+        "[" * 100_000,
+        '{"cluster": {}, "task": {"type": 1, "index": "' + "9" * 5000,
+    ):
+        assert read_announcement({"TF_CONFIG": text}, ["python"]) == Announcement()
 
 
 def test_slurm() -> None:
@@ -104,6 +115,9 @@ def test_slurm() -> None:
         ("a", ("a",)),
         ("a[1-999999999]", ()),
         ("a[1-2]b[3-4]", ()),
+        ("a[1-" + "9" * 5000 + "]", ()),
+        ("a[" + "0" * 5000 + "1]", ()),
+        ("a[3-1]", ()),
         ("[[", ()),
         ("", ()),
     ],
@@ -145,6 +159,19 @@ def test_start_lines(line: bytes, trains: bool, waits: bool) -> None:
     assert (found.trains, found.waits) == (trains, waits)
 
 
+def test_progress_bar(tmp_path: Path) -> None:
+    """A bar that overwrites its line is output, and so is a line without an end."""
+    log = tmp_path / "output.log"
+    log.write_bytes(b"loading:  10%|#\r")
+    reader = StartLineReader([str(log)])
+    assert reader.read().is_new
+    assert not reader.read().is_new
+    with log.open("ab") as file:
+        file.write(b"." * (1 << 20))
+    assert reader.read().is_new
+    assert not reader.read().is_new
+
+
 BIND = b"The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use)."
 LISTEN = b"port: 29633, useIpv6: false, code: -98, name: EADDRINUSE, message: address in use"
 
@@ -169,13 +196,12 @@ def listening() -> Iterator[socket.socket]:
 def test_trial(listening: socket.socket) -> None:
     """An open port answers, and a closed one refuses; the server sees an end without a byte."""
     port = listening.getsockname()[1]
-    assert try_address(LOOPBACK, port, 5.0) == (TrialOutcome.ANSWERED, "")
+    assert try_addresses([LOOPBACK], port, 5.0) == (TrialOutcome.ANSWERED, "")
     connection, _ = listening.accept()
     with connection:
         assert connection.recv(1) == b""
     listening.close()
-    assert try_address(LOOPBACK, port, 5.0) == (TrialOutcome.REFUSED, "Connection refused")
-    assert try_address(LOOPBACK, 70000, 5.0)[0] is TrialOutcome.REFUSED
+    assert try_addresses([LOOPBACK], port, 5.0) == (TrialOutcome.REFUSED, "Connection refused")
 
 
 def test_trial_without_an_answer() -> None:
@@ -186,8 +212,14 @@ def test_trial_without_an_answer() -> None:
         for one in (first, second):
             one.setblocking(False)
             one.connect_ex(server.getsockname())
-        outcome = try_address(LOOPBACK, server.getsockname()[1], 0.2)
+        outcome = try_addresses([LOOPBACK], server.getsockname()[1], 0.2)
     assert outcome == (TrialOutcome.NO_ANSWER, "Connection timed out")
+
+
+def test_first_answer_counts(listening: socket.socket) -> None:
+    """Of several addresses one that answers is enough, whatever the others do."""
+    port = listening.getsockname()[1]
+    assert try_addresses(["::1", LOOPBACK, "fe80::1%none"], port, 5.0)[0] is TrialOutcome.ANSWERED
 
 
 def test_names() -> None:
@@ -208,24 +240,61 @@ def test_port_of_another_process() -> None:
         "print('accepted', flush=True); sys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    environment = {**os.environ, "RANK": "0"}
-    with subprocess.Popen((sys.executable, "-c", code), env=environment, **pipes) as server:  # type: ignore[call-overload]
+    with subprocess.Popen((sys.executable, "-c", code), **pipes) as server:  # type: ignore[call-overload]
         port = int(server.stdout.readline())
         with socket.create_connection((LOOPBACK, port)):
             assert server.stdout.readline() == b"accepted\n"
-            use = read_port_use(port)
+            use = read_port_use(port, os.getpid())
             holder = find_port_holder(use)
-            assert (holder.pid, holder.rank) == (server.pid, "0")
+            assert holder.pid == server.pid
             assert holder.command.startswith(sys.executable)
             assert list_hosts(use.clients) == ("",)
-            assert count_connections([LOOPBACK], port) == 1
         server.stdin.close()
-    assert find_port_holder(read_port_use(port)).pid == 0
+    assert find_port_holder(read_port_use(port, os.getpid())).pid == 0
 
 
 def test_missing_nodes() -> None:
     """Nodes without a connection are named only if every name can be resolved."""
-    assert find_missing_nodes(("203.0.113.1", "203.0.113.2", LOOPBACK), ("203.0.113.1",)) == (
-        "203.0.113.2",
+    nodes = NodeAddresses()
+    names = ("203.0.113.1", "203.0.113.2", LOOPBACK)
+    assert nodes.find_missing(names, ("203.0.113.1",)) == ("203.0.113.2",)
+    assert nodes.find_missing(("203.0.113.1", "a" * 300), ()) == ()
+
+
+def test_rank_0_elsewhere() -> None:
+    """A failed trial on the machine of rank 0 says that the address is not that machine's."""
+    state = CoordinatorState("h", 1, TrialOutcome.REFUSED, addresses=("10.0.0.1",), ranks=(0, 1))
+    assert state.describe() == (
+        "a connection from here to h:1 (10.0.0.1) was refused; rank 0 runs on this machine, which "
+        "does not have that address"
     )
-    assert find_missing_nodes(("203.0.113.1", "a" * 300), ()) == ()
+    assert "rank 0" not in replace(state, ranks=(1,)).describe()
+
+
+@pytest.mark.parametrize(
+    ("tail", "is_failed"),
+    [
+        (
+            b"torch.distributed.DistStoreError: Timed out after 9 seconds. 1/2 clients joined.\n",
+            True,
+        ),
+        (b"torch.distributed.DistNetworkError: The client socket has timed out\n", True),
+        (b"RuntimeError: connect() timed out. Original timeout was 61616 ms.\n", True),
+        (b"torch.distributed.DistNetworkError: port: 9, name: EADDRINUSE\n", False),
+        (b"ModuleNotFoundError: No module named 'model'\n", False),
+        (b"RuntimeError: CUDA error: out of memory\n", False),
+        (b"", False),
+    ],
+)
+def test_failed_rendezvous(tail: bytes, is_failed: bool) -> None:
+    """Only an end by a failed rendezvous, not by an occupied port, has a last trial."""
+    assert reports_failed_rendezvous(tail) == is_failed
+
+
+def test_last_trial() -> None:
+    """After the end an own address shows nothing, and a name that does not exist is reported."""
+    state = CoordinatorState(LOOPBACK, 9, TrialOutcome.UNTRIED, world_size=2)
+    assert try_again(state) is None
+    tried = try_again(replace(state, host="a" * 300))
+    assert tried is not None
+    assert (tried.outcome, tried.world_size) == (TrialOutcome.UNKNOWN_NAME, 2)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-MOST_NODES = 64
-
-_PART = re.compile(r"([^\[\],\s]*)(?:\[([\d,-]+)\])?([^\[\],\s]*)")
+_MOST_NODES = 64
+_SPAN = r"[0-9]{1,9}(?:-[0-9]{1,9})?"
+_PART = re.compile(rf"([^\[\],\s]*)(?:\[({_SPAN}(?:,{_SPAN})*)\])?([^\[\],\s]*)")
 
 
 def expand_node_names(text: str) -> tuple[str, ...]:
@@ -20,7 +20,7 @@ def expand_node_names(text: str) -> tuple[str, ...]:
             return ()
         for number in _list_numbers(part[2]) if part[2] else ("",):
             found.append(f"{part[1]}{number}{part[3]}")
-            if len(found) > MOST_NODES:
+            if len(found) > _MOST_NODES:
                 return ()
         position = part.end() + 1
         if text[part.end() : position] not in (",", ""):
@@ -32,5 +32,5 @@ def _list_numbers(text: str) -> Iterator[str]:
     """Yield the numbers of "01-03,07", with their leading zeros."""
     for span in text.split(","):
         first, _, last = span.partition("-")
-        for number in range(int(first or 0), int(last or first or 0) + 1):
+        for number in range(int(first), int(last or first) + 1):
             yield f"{number:0{len(first)}d}"
