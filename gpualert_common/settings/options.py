@@ -152,7 +152,7 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             "hang_timeout",
-            values.parse_duration,
+            values.parse_hang_timeout,
             None,
             "time without output after which the run may hang, such as 20m",
             details="Its stacks are taken then, and again 30 s later. It hangs if its processes "

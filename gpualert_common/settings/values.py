@@ -90,6 +90,16 @@ def parse_grace(value: object) -> float:
     return seconds
 
 
+def parse_hang_timeout(value: object) -> float | None:
+    """Return the time without output in seconds, or None; 0 is an error."""
+    seconds = parse_duration(value)
+    if seconds == 0:
+        raise ValueError(
+            "every run prints nothing for a moment; none switches the hang timeout off"
+        )
+    return seconds
+
+
 def parse_deadline(value: object) -> float:
     """Return the deadline of alerts in seconds; "none" is an error."""
     seconds = parse_duration(value)

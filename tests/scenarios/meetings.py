@@ -215,7 +215,7 @@ def port_in_use_in_its_log(chance: Random) -> Scene:
     """Only the log is known: the port is in use; it is free when the source looks."""
     message = IN_USE.format(port=chance.randint(10, 99))
     scene = Scene(log=traceback(message, "main", "init_process_group"), code=1)
-    scene.attribution = "unknown"
+    scene.attribution = "job"
     return scene
 
 

@@ -67,6 +67,7 @@ def test_precedence(here: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
         ("grace = true", "grace", "True is not a duration"),
         ("grace = -1", "grace", "negative"),
         ('grace = "none"', "grace", "a grace period is required"),
+        ("hang_timeout = 0", "hang_timeout", "none switches the hang timeout off"),
         ('timeout = "inf"', "timeout", "not"),
         ("timeout = nan", "timeout", "not"),
         ('log_reserve = "1 parsec"', "log_reserve", "is not a size"),
