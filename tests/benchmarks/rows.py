@@ -15,6 +15,7 @@ from tests.benchmarks import (
     redact,
     restraint,
     scan,
+    stacks,
     start,
 )
 from tests.benchmarks.bench import Bench
@@ -41,6 +42,7 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "observe": observing.measure,
     "telemetry": observing.measure_telemetry,
     "listing": listing.measure,
+    "stacks": stacks.measure,
 }
 
 ENGINES: dict[str, Callable[[Bench], Row]] = {
