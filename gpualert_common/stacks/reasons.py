@@ -16,6 +16,8 @@ from gpualert_common.stacks.description import (
     describe_chain,
     describe_culprits,
     describe_place,
+    describe_state,
+    name_group,
 )
 from gpualert_common.stacks.dump import Dump, ProcessStack, StackFrame, WaitKind
 from gpualert_common.stacks.groups import Group, activity_of, group_processes, rank_of
@@ -110,6 +112,11 @@ def _explain(dump: Dump, earlier: Dump | None) -> HangExplanation | None:
     culprits = find_culprits(dump, groups)
     if culprits.waiting and all(map(_has_exited, culprits.groups)):
         return _explain_peers(culprits)
+    ranked = [group for group in groups if group.is_ranked and not _has_exited(group)]
+    if sum(len(group.processes) for group in ranked) > 1 and not any(
+        group.frames for group in ranked
+    ):
+        return _explain_states(dump, ranked, earlier)
     subject = _find_subject(dump, groups, culprits)
     if subject is None:
         return None
@@ -142,6 +149,29 @@ def _explain_peers(found: Culprits) -> HangExplanation:
         return HangExplanation(HangReason.MISSING_RANK, text, place, rank=missing)
     reason = HangReason.MISMATCH if found.is_mismatch else HangReason.PEERS
     return HangExplanation(reason, text, place)
+
+
+def _explain_states(dump: Dump, ranked: list[Group], earlier: Dump | None) -> HangExplanation:
+    """Explain a hang of several ranks without known stacks: only the wait of one may decide it."""
+    states = "; ".join(f"{name_group(group)} {describe_state(group)}" for group in ranked)
+    decisive = [group for group in ranked if _is_decisive(group)]
+    processes = [one for group in decisive or ranked for one in group.processes]
+    reason, rank = HangReason.UNKNOWN, None
+    if len(decisive) == 1:
+        reason = _find_reason(dump, processes[:1], earlier)
+        rank = int(rank_of(processes[0])) if len(processes) == 1 else None
+    return HangExplanation(reason, states, rank=rank, chain=tuple(processes))
+
+
+def _is_decisive(group: Group) -> bool:
+    """Return whether the wait of a rank is a reason, whatever its code is."""
+    wait = group.processes[0].main.wait
+    return wait.kind in _DIRECT or wait.is_uninterruptible
+
+
+def _is_hidden(dump: Dump, process: ProcessStack) -> bool:
+    """Return whether the stack of a process exists and could not be read."""
+    return not dump.frames(process.main) and bool(process.problem or dump.problem)
 
 
 def _find_subject(dump: Dump, groups: list[Group], culprits: Culprits) -> ProcessStack | None:
@@ -192,7 +222,9 @@ _BY_WAIT = {
 
 
 def _explain_lock(dump: Dump, process: ProcessStack, activity: StackActivity) -> HangReason:
-    """Explain a wait for a lock or another thread, by the other threads of the process."""
+    """Explain a wait for a lock or another thread, by the stack and the other threads."""
+    if _is_hidden(dump, process):
+        return HangReason.UNKNOWN
     if activity is StackActivity.GPU:
         return HangReason.GPU
     if activity in (StackActivity.DATA, StackActivity.QUEUE):
@@ -219,6 +251,8 @@ def _explain_computation(
         return HangReason.GPU
     before = _find_before(process, earlier)
     if before is None or earlier is None or _has_moved(dump, process, earlier):
+        return HangReason.COMPUTATION
+    if _is_hidden(dump, process):  # then nothing shows whether it moves on
         return HangReason.COMPUTATION
     used_s, passed_s = process.cpu_s - before.cpu_s, dump.at - earlier.at
     return HangReason.LOOP if used_s >= _BUSY_CORES * passed_s else HangReason.COMPUTATION

@@ -6,7 +6,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from gpualert_common.stacks.dump import StackFrame, Wait, WaitKind
+import pytest
+
+from gpualert_common.stacks.dump import Dump, StackFrame, Wait, WaitKind
+from gpualert_common.structs import replace
 from tests.scenarios.hangs import ranks_of, stands_while_busy
 from tests.scenarios.meetings import waits_for_nodes
 from tests.scenarios.scene import Scene, steps
@@ -18,6 +21,17 @@ _WATCHDOG = (
     "operation timeout: WorkNCCL(SeqNum=51, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, "
     "Timeout(ms)=600000) ran for 600021 milliseconds before timing out.\n"
 )
+
+
+def without_stacks(dump: Dump) -> Dump:
+    """Return a dump as it is without py-spy."""
+    processes = tuple(
+        replace(one, threads=tuple(replace(thread, stack=None) for thread in one.threads))
+        for one in dump.processes
+    )
+    remedy = "pip install 'gpualert-common[stacks]'"
+    problem = "no Python stacks: py-spy is not installed"
+    return replace(dump, processes=processes, stacks=(), problem=problem, remedy=remedy)
 
 
 def named(verdict: dict[str, Any]) -> tuple[str, str, str]:
@@ -169,3 +183,27 @@ def test_hang_timeout_before_the_first_step(tmp_path: Path) -> None:
     scene = waits_for_nodes(Random(16))
     scene.limit = "hang"
     assert named(verdict_of(scene, tmp_path))[:2] == ("rendezvous", "C1")
+
+
+@pytest.mark.parametrize("silent_s", [65.0, 900.0])
+def test_ranks_without_stacks(tmp_path: Path, silent_s: float) -> None:
+    """Without py-spy only the states of the ranks are known: nobody is named."""
+    dump = without_stacks(make_dump({0: collective(), 1: in_own_code(), 2: collective()}))
+    end = {"limit": "hang", "signal": 15, "code": -15}
+    scene = stands_while_busy(Random(17), dump, dump, **end)
+    scene.silent_s, scene.dumps = silent_s, [(35.0, dump), (4.0, dump)]
+    scene.cores = steps((0.0, 2.0), (1 - silent_s / scene.seconds, 0.0))
+    scene.cards = ()
+    verdict = verdict_of(scene, tmp_path)
+    assert named(verdict) == ("idle_hang", "C3", "unknown")
+    claims = [one["claim"] for one in verdict["shows"]]
+    assert "ranks 0, 2 wait for a lock, or for another thread; rank 1 sleeps" in claims
+    assert "pip install" in verdict["cannot_decide"][-1]
+
+
+def test_stopped_rank_without_stacks(tmp_path: Path) -> None:
+    """A rank that is stopped is the reason, whatever its code is."""
+    dump = without_stacks(make_dump({0: collective(), 1: _STOPPED, 2: collective()}))
+    verdict = verdict_of(stands_while_busy(Random(18), dump, dump), tmp_path)
+    assert named(verdict) == ("idle_hang", "C3", "external")
+    assert [one["rank"] for one in verdict["shows"] if one["source"] == "stacks"] == [1]

@@ -33,7 +33,8 @@ _CAUSE = "idle_hang"
 _COLLECTIVE = "collective"
 _STOPPED = frozenset(("time_limit", "cancelled", "preempted", "killed_unknown", "idle_hang"))
 """Causes of a run that a person or a limit stopped because it no longer made progress."""
-_LIMITS = frozenset(("time_limit", _COLLECTIVE, _CAUSE))
+_HUNG = frozenset(("time_limit", _CAUSE))
+_LIMITS = _HUNG | {_COLLECTIVE}
 """Causes of a run that a limit, or the watchdog of its framework, ended."""
 _AMONG_RANKS = {
     HangReason.PEERS: ("C2", _COLLECTIVE),
@@ -76,8 +77,8 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if hang is not None and _is_certain(hang, silence_s):
         yield _explain(evidence, hang, silent, confidence=0.95)
     elif cores is None:
-        if hang is not None and _was_stopped_for(evidence, hang):
-            yield _explain(evidence, hang, silent, confidence=0.9)
+        if hang is not None and evidence.facts.limit == "hang" and hang.is_confirmed:
+            yield _judge_unsampled(evidence, hang, silent, gpu_load)
     elif is_working(cores, gpu_load):
         work = f"its processes used {cores:.2f} cores"
         if gpu_load:
@@ -103,10 +104,13 @@ def _is_certain(hang: HangExplanation, silence_s: float) -> bool:
     return hang.reason in _LASTING or (hang.is_confirmed and not is_shown_at_work)
 
 
-def _was_stopped_for(evidence: Evidence, hang: HangExplanation) -> bool:
-    """Return whether a run was ended as hung, for what the stacks show, before samples show
-    whether it worked."""
-    return evidence.facts.limit == "hang" and hang.is_confirmed and hang.reason not in _NO_HANG
+def _judge_unsampled(
+    evidence: Evidence, hang: HangExplanation, silent: str, gpu_load: float | None
+) -> Finding:
+    """Return the finding of a run that was ended as hung before samples show whether it worked."""
+    if hang.reason in _NO_HANG:
+        return _hang(evidence, silent, None, gpu_load)
+    return _explain(evidence, hang, silent, confidence=0.9)
 
 
 def _explain(
@@ -137,26 +141,33 @@ def _explain(
     )
 
 
-def _hang(evidence: Evidence, silent: str, cores: float, gpu_load: float | None) -> Finding:
-    claims = [
-        Claim(silent, "log"),
-        Claim(f"its processes used {cores:.2f} cores in that time", "processes"),
-    ]
+def _hang(evidence: Evidence, silent: str, cores: float | None, gpu_load: float | None) -> Finding:
+    """Return the finding of a hang without a known reason."""
+    claims = [Claim(silent, "log")]
+    if cores is not None:
+        claims.append(Claim(f"its processes used {cores:.2f} cores in that time", "processes"))
     if gpu_load is not None:
         claims.append(Claim(f"its GPUs worked {gpu_load:.1f} % of that time", "nvml"))
-    stacks = evidence.events("process_blocked", "process_idle")
-    claims += [claim_of_event(one) for one in stacks[-1:]]
-    is_limit = evidence.resolution.cause == "time_limit"
+    if evidence.hang is not None:
+        claims.append(Claim(evidence.hang.text, "stacks"))
+    waits = evidence.events("process_blocked", "process_idle")
+    claims += [claim_of_event(one) for one in waits[-1:]]
+    is_limit = evidence.resolution.cause in _HUNG
     is_unseen = gpu_load is None and not evidence.is_available("nvml")
-    unknown = "whether a GPU worked: no source could read its load"
+    unknown = ["whether a GPU worked: no source could read its load"] if is_unseen else []
+    unknown += [
+        f"where its processes stand: {dump.problem} ({dump.remedy})"
+        for dump in evidence.observations.stacks[-1:]
+        if dump.problem
+    ]
     return Finding(
         FAMILY,
         Weight.DECIDES if is_limit else Weight.WARNS,
         f"{silent} and nothing of it was at work",
         cause=_CAUSE if is_limit else "",
         confidence=0.7 if is_unseen else 0.9 if gpu_load is not None else 0.8,
-        cannot_decide=(unknown,) if is_unseen else (),
-        over=frozenset(("time_limit",)),
+        cannot_decide=tuple(unknown),
+        over=_HUNG,
         kind="stood_still",
         claims=tuple(claims),
         details={"silent_s": round(evidence.silence_s)},
