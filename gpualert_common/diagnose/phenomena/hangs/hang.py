@@ -78,7 +78,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield _explain(evidence, hang, silent, confidence=0.95)
     elif cores is None:
         if hang is not None and evidence.facts.limit == "hang" and hang.is_confirmed:
-            yield _judge_unsampled(evidence, hang, silent, gpu_load)
+            yield _explain_unsampled(evidence, hang, silent, gpu_load)
     elif is_working(cores, gpu_load):
         work = f"its processes used {cores:.2f} cores"
         if gpu_load:
@@ -104,7 +104,7 @@ def _is_certain(hang: HangExplanation, silence_s: float) -> bool:
     return hang.reason in _LASTING or (hang.is_confirmed and not is_shown_at_work)
 
 
-def _judge_unsampled(
+def _explain_unsampled(
     evidence: Evidence, hang: HangExplanation, silent: str, gpu_load: float | None
 ) -> Finding:
     """Return the finding of a run that was ended as hung before samples show whether it worked."""
