@@ -48,11 +48,13 @@ class RankProcesses:
     """Maps processes to ranks, sample after sample.
 
     All processes that a rank starts inherit its variables.  The rank is the first of them that is
-    no wrapper.  If no process has such variables, the arguments of the programs count.
+    no wrapper; those that outlive it are none.  If no process has such variables, the arguments of
+    the programs count.
     """
 
     def __init__(self) -> None:
         self._names: dict[tuple[int, int], tuple[_RankNames, str, int]] = {}
+        self._inner: set[tuple[tuple[int, int], str]] = set()
 
     def find_workers(
         self, members: Mapping[int, ProcessStat], most: int = MOST_RANKS
@@ -67,12 +69,16 @@ class RankProcesses:
         self._names = {
             (one.pid, one.start_ticks): self._names[one.pid, one.start_ticks] for one in live
         }
+        self._inner = {
+            key
+            for one in live
+            if (key := (one.identity, names[one.pid])) in self._inner
+            or _is_started_by_rank(one, members, names)
+        }
         found: dict[str, ProcessStat] = {}
         for one in live:
             name = names[one.pid]
-            above = members.get(one.parent)
-            is_inner = above is not None and names.get(above.pid) == name and not _is_wrapper(above)
-            if not name or is_inner or _is_wrapper(one):
+            if not name or (one.identity, name) in self._inner or _is_wrapper(one):
                 continue
             if name not in found or found[name].rss_bytes < one.rss_bytes:
                 found[name] = one
@@ -125,6 +131,14 @@ def _parse_rank(environment: Mapping[str, str]) -> str:
 
 def _read_variables(pid: int) -> dict[str, str]:
     return parse_environment(read(f"/proc/{pid}/environ"))
+
+
+def _is_started_by_rank(
+    one: ProcessStat, members: Mapping[int, ProcessStat], names: Mapping[int, str]
+) -> bool:
+    """Return whether a live process of the same rank, other than a wrapper, started a process."""
+    above = members.get(one.parent)
+    return above is not None and names.get(above.pid) == names[one.pid] and not _is_wrapper(above)
 
 
 def _is_wrapper(one: ProcessStat) -> bool:
