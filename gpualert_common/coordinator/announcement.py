@@ -193,7 +193,7 @@ def _with_tensorflow(found: Announcement, text: str) -> Announcement:
             for kind, addresses in config["cluster"].items()
             for index, address in enumerate(addresses)
         }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return found
     others = tuple(
         replace(endpoint, member=f"{kind} {index}")

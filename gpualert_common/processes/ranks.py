@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gpualert_common.processes.procfs import ProcessStat, parse_environment, read, read_command
 from gpualert_common.processes.rank_variables import (
@@ -17,7 +17,8 @@ MOST_RANKS = 64
 
 _YOUNG_SAMPLES = 6
 """A launcher sets the rank between fork and exec, a script some time after its start."""
-_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", "LOCAL_RANK")
+_LOCAL = "LOCAL_RANK"
+_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", _LOCAL)
 _IDENTITY_VARIABLES = {
     "rank": ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID"),
     "local_rank": ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
@@ -38,18 +39,23 @@ _WRAPPERS = SHELLS | frozenset(
 
 
 class _RankNames(Struct, frozen=True):
-    """Names of the rank of a process, as "rank:0"; "" for none."""
+    """Names of the rank of a process, as "rank:0"; "" for none.
+
+    ``has_local_rank`` says that a launcher gave it its number on this machine.
+    """
 
     by_variable: str = ""
     by_argument: str = ""
+    has_local_rank: bool = False
 
 
 class RankProcesses:
     """Maps processes to ranks, sample after sample.
 
     All processes that a rank starts inherit its variables.  The rank is the first of them that is
-    no wrapper; those that outlive it are none.  If no process has such variables, the arguments of
-    the programs count.
+    no wrapper; those that outlive it are none.  A launcher is no rank, although a scheduler may
+    have given it the number of its machine as ``RANK``: those that it starts have ``LOCAL_RANK``.
+    If no process has such variables, the arguments of the programs count.
     """
 
     def __init__(self) -> None:
@@ -69,6 +75,8 @@ class RankProcesses:
         self._names = {
             (one.pid, one.start_ticks): self._names[one.pid, one.start_ticks] for one in live
         }
+        for pid in _find_launchers(live, read_names):
+            names[pid] = ""
         self._inner = {
             key
             for one in live
@@ -89,9 +97,10 @@ class RankProcesses:
         """Return the rank of a process; read while it is young, and after an exec."""
         names, command, samples = self._names.get(one.identity, (_RankNames(), "", 0))
         if samples < _YOUNG_SAMPLES or command != one.name:
-            variables = read_rank_variables(_read_variables(one.pid))
+            given = _read_variables(one.pid)
+            variables = read_rank_variables(given)
             arguments = read_rank_arguments(read_command(one.pid))
-            names = _RankNames(_parse_rank(variables), _parse_rank(arguments))
+            names = _RankNames(_parse_rank(variables), _parse_rank(arguments), _LOCAL in given)
         self._names[one.identity] = (names, one.name, samples + 1)
         return names
 
@@ -125,12 +134,20 @@ def read_identity(one: ProcessStat) -> dict[str, int | str]:
 def _parse_rank(environment: Mapping[str, str]) -> str:
     for name in _RANK_VARIABLES:
         if is_count(environment.get(name, "")):
-            return f"{'local_rank' if name == 'LOCAL_RANK' else 'rank'}:{int(environment[name])}"
+            return f"{'local_rank' if name == _LOCAL else 'rank'}:{int(environment[name])}"
     return ""
 
 
 def _read_variables(pid: int) -> dict[str, str]:
     return parse_environment(read(f"/proc/{pid}/environ"))
+
+
+def _find_launchers(live: Sequence[ProcessStat], names: Mapping[int, _RankNames]) -> set[int]:
+    """Return the processes without a local rank that have started one with it, and those that help
+    them."""
+    local = {one.pid for one in live if names[one.pid].has_local_rank}
+    found = ({one.parent for one in live if one.pid in local} & names.keys()) - local
+    return found | {one.pid for one in live if one.parent in found and one.pid not in local}
 
 
 def _is_started_by_rank(
