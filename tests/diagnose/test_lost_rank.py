@@ -14,7 +14,7 @@ from tests.scenarios.scene import Scene
 
 @pytest.mark.parametrize("make", UNCLEAR)
 def test_no_rank_is_named(make: Callable[[Random], Scene], tmp_path: Path) -> None:
-    """Where another rank may have been lost, the verdict names none of those that ended."""
+    """The verdict names no rank that ended where another one may have been lost."""
     for seed in range(4):
         verdict = make(Random(seed)).verdict(tmp_path)
         assert verdict["cause"] == "collective"
