@@ -84,11 +84,9 @@ class ProcessEnds:
         self._epoll.register(fd, select.EPOLLIN | select.EPOLLONESHOT)
 
     def _wait(self, epoll: select.epoll) -> None:
-        at = 0.0
         while True:
-            ready = epoll.poll(0)  # ended while the last ones were read: at the same time
-            if not ready:
-                ready, at = epoll.poll(), time.time()
+            ready = epoll.poll()
+            at = time.time()
             ends = [(fd, at, self._read_zombie(fd)) for fd, _events in ready]
             with self._lock:
                 self._ended += ends

@@ -127,6 +127,16 @@ def ended_in_an_unknown_way(chance: Random) -> Scene:
     return _of_one_rank(chance, None, attribution="unknown")
 
 
+@scenario("C2", "killed_unknown", family="A2")
+def ended_at_once_by_a_kill(chance: Random) -> Scene:
+    """Too late for their order, the ends are seen at once; only one of them is an own end."""
+    world = chance.choice((2, 4, 8))
+    lost, first, *others = chance.sample(range(world), world)
+    codes = [(first, 1), (lost, -9), *((one, -15) for one in others)]
+    ends = [next(_end_events([one], _LAST)) for one in codes]
+    return Scene(log=_lost_peers([first]), code=1, events=[*_starts(world, 0), *ends])
+
+
 @scenario("C2", "collective")
 def waited_for_until_the_timeout(chance: Random) -> Scene:
     """The others timed out; the launcher had to stop a rank that was stuck, or to kill it."""

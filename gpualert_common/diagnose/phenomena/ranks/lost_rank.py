@@ -3,8 +3,9 @@
 The ends of the ranks on this machine, with their times and exit statuses, show which one was first.
 A rank that reported a lost peer was only the first to notice, and one that aborted reported why.
 Exit status 1, SIGTERM and a hidden status may also be the end of a rank that lost a peer elsewhere:
-they count only if all ranks of the job are here, and each report names its rank.  If no end was
-clearly the first, the lost rank is the only one without a report, again if all ranks are here.
+they count only if all ranks of the job are here, and each report names its rank.  Of ranks that
+ended at once, the lost one is the only one with another end.  Else it is the only rank without a
+report.  Both count only if all ranks of the job are here.
 
 If a signal ended the lost rank, that is the cause, whatever the others reported.  If its status was
 0, it left while the others still waited for it: an error of the program.  So it is if only the
@@ -20,7 +21,7 @@ does one without which the training went on.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.classify.observations import Observation
@@ -130,26 +131,57 @@ def _find_lost_rank(evidence: Evidence) -> _LostRank | None:
     ends, ranks = _list_ends(evidence)
     if not ends or len(ranks) < 2:
         return None
-    first, *later = ends
-    next_at = later[0].at if later else _end_of(evidence)
     reports = _list_reports(evidence)
-    reporting = {one.rank for one in reports}
     sizes = {event.fields.get("world_size") for event in evidence.events("rank_process")}
     are_all_here = len(ranks) in sizes
-    if next_at - first.at >= thresholds.LEAST_LEAD_S and _rank_of(first) not in reporting:
-        lost = _make_lost_rank(first, f"{next_at - first.at:.1f} s before the next rank")
-        is_own = lost.code not in _OF_LOST_PEER or (are_all_here and None not in reporting)
-        has_advanced = evidence.count_steps_since(first.at) >= _ADVANCED_STEPS
-        return lost if is_own and lost.code != -signal.SIGABRT and not has_advanced else None
+    found = _find_first(ends, reports, _end_of(evidence), are_all_here=are_all_here)
+    if found is None and are_all_here:
+        found = _find_silent(ends, ranks, reports)
+    has_advanced = evidence.count_steps_since(ends[0].at) >= _ADVANCED_STEPS
+    if found is None or found.code == -signal.SIGABRT or has_advanced:
+        return None
+    return found
+
+
+def _find_first(
+    ends: Sequence[TelemetryEvent],
+    reports: Sequence[Observation],
+    end_at: float,
+    *,
+    are_all_here: bool,
+) -> _LostRank | None:
+    """Return the rank that ended first; of several at once, the only one that ended by itself."""
+    reporting = {one.rank for one in reports}
+    first = ends[0]
+    later = [event.at for event in ends if event.at - first.at >= thresholds.LEAST_LEAD_S]
+    at_once = ends[: len(ends) - len(later)]
+    own = [event for event in at_once if _code_of(event) not in _OF_LOST_PEER]
+    lead_s = min(later, default=end_at) - first.at
+    if len(at_once) == 1 and lead_s >= thresholds.LEAST_LEAD_S:
+        is_clear = bool(own) or (are_all_here and None not in reporting)
+        lost = _make_lost_rank(first, f"{lead_s:.1f} s before the next rank")
+    else:
+        is_clear = len(own) == 1 and are_all_here and not _have_timed_out(reports)
+        more = "and the ranks that ended at the same time had lost a peer, or were stopped"
+        lost = _make_lost_rank((own or ends)[0], more)
+    return lost if is_clear and lost.rank not in reporting else None
+
+
+def _find_silent(
+    ends: Sequence[TelemetryEvent], ranks: set[int], reports: Sequence[Observation]
+) -> _LostRank | None:
+    """Return the only rank that did not report a lost peer."""
+    reporting = {one.rank for one in reports}
     silent = [event for event in ends if _rank_of(event) not in reporting]
-    if len(silent) != 1 or len(reporting & ranks) != len(ranks) - 1 or not are_all_here:
+    if len(silent) != 1 or len(reporting & ranks) != len(ranks) - 1:
         return None
     lost = _make_lost_rank(silent[0], "and is the only rank that did not report a lost peer")
-    is_later = silent[0].at - first.at >= thresholds.LEAST_LEAD_S
+    if lost.code in _OF_LOST_PEER and None in reporting:
+        return None  # one of the reports may be its own
+    is_later = silent[0].at - ends[0].at >= thresholds.LEAST_LEAD_S
     if lost.code != -signal.SIGTERM and not (lost.code == -signal.SIGKILL and is_later):
         return lost
-    has_timed_out = any(one.pattern.name in _TIMEOUTS for one in reports)
-    return replace(lost, kind="awaited" if has_timed_out else "closed")
+    return replace(lost, kind="awaited" if _have_timed_out(reports) else "closed")
 
 
 def _list_ends(evidence: Evidence) -> tuple[list[TelemetryEvent], set[int]]:
@@ -200,6 +232,10 @@ def _list_reports(evidence: Evidence) -> list[Observation]:
         for one in reading.observations
         if one.cause == _CAUSE and (one.rank is not None or one.pattern.name != _OF_LAUNCHER)
     ]
+
+
+def _have_timed_out(reports: Sequence[Observation]) -> bool:
+    return any(one.pattern.name in _TIMEOUTS for one in reports)
 
 
 def _find_memory_kill(evidence: Evidence, lost: _LostRank) -> TelemetryEvent | None:
