@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpualert_common.processes.launchers import find_launcher
 from gpualert_common.processes.procfs import ProcessStat, parse_environment, read, read_command
 from gpualert_common.processes.rank_variables import (
     is_count,
@@ -99,8 +100,13 @@ class RankProcesses:
         if samples < _YOUNG_SAMPLES or command != one.name:
             given = _read_variables(one.pid)
             variables = read_rank_variables(given)
-            arguments = read_rank_arguments(read_command(one.pid))
-            names = _RankNames(_parse_rank(variables), _parse_rank(arguments), _LOCAL in given)
+            program = read_command(one.pid)
+            arguments = read_rank_arguments(program)
+            names = (
+                _RankNames()
+                if find_launcher(program)
+                else _RankNames(_parse_rank(variables), _parse_rank(arguments), _LOCAL in given)
+            )
         self._names[one.identity] = (names, one.name, samples + 1)
         return names
 

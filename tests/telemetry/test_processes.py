@@ -294,6 +294,14 @@ def test_a_launcher_is_no_rank(lab: Lab) -> None:
     run.end()
 
 
+def test_a_launcher_that_has_started_no_rank(lab: Lab) -> None:
+    """A launcher that still waits for other machines is no rank either."""
+    (lab.home / "torchrun").write_text(WAIT)
+    run = Run(lab, sys.executable, "torchrun", "train.py", RANK="1", WORLD_SIZE="2")
+    assert set(sample(run.source).samples) == {"host:tree", "leader"}
+    run.end()
+
+
 def test_a_launcher_of_rank_0_is_no_rank(lab: Lab) -> None:
     """Rank 0 is the process that the launcher of machine 0 started, not the launcher."""
     command = (*python(LAUNCHER), json.dumps([rank(0)]))
