@@ -148,7 +148,6 @@ def waited_for_until_the_timeout(chance: Random) -> Scene:
     return Scene(log=log, code=1, events=events, attribution="unknown")
 
 
-@near_miss("C2", "collective")
 def noticed_first(chance: Random) -> Scene:
     """A rank of another machine was lost; the first to notice printed no number of a rank."""
     here = chance.choice((2, 4))
@@ -159,14 +158,12 @@ def noticed_first(chance: Random) -> Scene:
     return Scene(log=log, code=1, events=events)
 
 
-@near_miss("C2", "collective")
 def stopped_by_its_agent(chance: Random) -> Scene:
     """Another machine failed, and the agent of this one stopped its ranks one after the other."""
     events = [*_starts(4, 0, 8), *_end_events([(one, -15) for one in range(4)], _LAST)]
     return Scene(log=_lost_peers((1, 3)), code=1, events=events)
 
 
-@near_miss("C2", "collective")
 def launched_twice(chance: Random) -> Scene:
     """A run of two launches: the first one, with more ranks, ended well."""
     second = [("processes", 0.6, event) for _source, _at, event in _starts(2, 1) if _is_new(event)]
@@ -174,7 +171,6 @@ def launched_twice(chance: Random) -> Scene:
     return Scene(log=_lost_peers((0, 1)), code=1, events=[*ends, *second])
 
 
-@near_miss("C2", "collective")
 def went_on_without_it(chance: Random) -> Scene:
     """A rank was done early; the others trained on for half an hour, and lost another peer."""
     events = [*_starts(4, 0, 8), *_end_events([(3, 0)], 0.5), *_end_events([(0, 1)], _LAST)]
@@ -244,3 +240,32 @@ def lost_peers_alone(_chance: Random) -> Scene:
 def lost_a_rank_with_a_full_disk(_chance: Random) -> Scene:
     """A rank failed with an own error, and the others lost it."""
     return Scene(log=_STEPS + _DISK_FULL + _lost_peer(1) + _lost_peer(2), code=1)
+
+
+@near_miss("C2", "collective", real_s=7)
+def lost_peers_without_numbers(_chance: Random) -> Scene:
+    """The reports do not say of which rank they are."""
+    return Scene(log=_STEPS + _lost_peer(1).replace("[rank1]: ", ""), code=1)
+
+
+@near_miss("C2", "collective", real_s=7)
+def timeouts_alone(_chance: Random) -> Scene:
+    """Ranks waited until their timeout, and nothing is known of the others."""
+    return Scene(log=_STEPS + _timed_out(0) + _timed_out(2), code=1)
+
+
+@scenario("C2", "collective", real_s=7)
+def different_sizes(chance: Random) -> Scene:
+    """A message of another size came than a rank expected."""
+    received, expected = chance.choice(((28, 16), (4096, 8)))
+    whole, _, _reason = _lost_peer(0).partition("[/__w")
+    text = (
+        f"[enforce fail at pair.cc:456] op.preamble.length <= op.nbytes. {received} vs {expected}\n"
+    )
+    return Scene(log=f"{_STEPS}{whole}{text}", code=1, attribution="job")
+
+
+@near_miss("C2", "disk_full", real_s=7)
+def noticed_before_the_disk(_chance: Random) -> Scene:
+    """The others noticed the loss before the rank had printed its own error."""
+    return Scene(log=_STEPS + _lost_peer(1) + _DISK_FULL, code=1)
