@@ -8,29 +8,18 @@ and Slurm for the names of nodes.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpualert_common.command_options import parse_options
 from gpualert_common.coordinator.node_names import expand_node_names
+from gpualert_common.processes.launchers import find_launcher
 from gpualert_common.structs import Struct, replace
 
 _MOST_ENDPOINTS = 8
 _MOST_DIGITS = 7
 _STATIC_PORT, _C10D_PORT = 29500, 29400
 """Ports of torchrun where the command gives none."""
-_LAUNCHERS = {
-    "torchrun": "torchrun",
-    "torch.distributed.run": "torchrun",
-    "torch.distributed.launch": "torchrun",
-    "accelerate": "accelerate",
-    "accelerate-launch": "accelerate",
-    "accelerate.commands.launch": "accelerate",
-}
-"""Launchers by the names of their programs and modules."""
-_WITH_VALUE = frozenset(("-W", "-X", "--check-hash-based-pycs"))
-"""Options of Python that have a value."""
 _Getter = Callable[..., str]
 """Returns the first option or variable of these names that is given, else ""."""
 _ADDRESS = re.compile(
@@ -69,7 +58,7 @@ class Announcement(Struct, frozen=True):
 
 def read_announcement(environment: Mapping[str, str], command: Sequence[str]) -> Announcement:
     """Return the announcement of a process, without an endpoint if it announces none."""
-    launcher = _find_launcher(command)
+    launcher = find_launcher(command)
     if launcher:
         found = _read_launcher(launcher, environment, command)
     else:
@@ -86,20 +75,6 @@ def parse_address(text: str, named_by: str, default_port: int | None = None) -> 
     if not port or port > 65535:
         return None
     return Endpoint(found[1].strip("[]"), port, named_by)
-
-
-def _find_launcher(command: Sequence[str]) -> str:
-    """Return the launcher that a process executes; a shell or srun that names one does not."""
-    if not command or not os.path.basename(command[0]).startswith(("python", "pypy", "torchrun")):
-        return ""
-    words = iter(command if "torchrun" in command[0] else command[1:])
-    for word in words:
-        if word in _WITH_VALUE:
-            next(words, "")
-        elif word == "-m" or not word.startswith("-"):
-            program = next(words, "") if word == "-m" else os.path.basename(word)
-            return _LAUNCHERS.get(program, "")
-    return ""
 
 
 def _read_launcher(
@@ -193,7 +168,7 @@ def _with_tensorflow(found: Announcement, text: str) -> Announcement:
             for kind, addresses in config["cluster"].items()
             for index, address in enumerate(addresses)
         }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return found
     others = tuple(
         replace(endpoint, member=f"{kind} {index}")

@@ -11,6 +11,7 @@ from gpualert_common.processes.procfs import (
     ProcessStat,
     parse_environment,
     read,
+    read_command,
     read_network,
 )
 from gpualert_common.structs import Struct, replace
@@ -76,8 +77,7 @@ def find_participants(members: Mapping[int, ProcessStat]) -> Participants | None
 
 def _read(pid: int) -> Announcement:
     environment = parse_environment(read(f"/proc/{pid}/environ"))
-    words = read(f"/proc/{pid}/cmdline").rstrip(b"\0").split(b"\0")
-    return read_announcement(environment, [os.fsdecode(word) for word in words])
+    return read_announcement(environment, read_command(pid))
 
 
 def _is_child(

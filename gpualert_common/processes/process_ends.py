@@ -46,16 +46,15 @@ class ProcessEnds:
     def __init__(self) -> None:
         self._epoll: select.epoll | None = None
         self._watched: dict[int, tuple[str, int, int]] = {}
-        self._known: set[tuple[int, int]] = set()
         self._ended: list[tuple[int, float, int | None]] = []
         self._lock = threading.Lock()
 
     def watch(self, processes: Mapping[str, ProcessStat]) -> None:
         """Wait for the ends of these processes, too, by their names."""
+        known = {(pid, start_ticks) for _name, pid, start_ticks in self._watched.values()}
         for name, one in processes.items():
-            if one.identity in self._known:
+            if one.identity in known:
                 continue
-            self._known.add(one.identity)
             fd = open_pidfd(one.pid)
             if fd < 0:
                 continue
@@ -95,15 +94,15 @@ class ProcessEnds:
     def _read_zombie(self, fd: int) -> int | None:
         """Return the code of a process that its parent has not waited for yet; None if unknown."""
         _name, pid, start_ticks = self._watched[fd]
-        text = read(f"/proc/{pid}/stat")
-        if not text or ProcessStat(pid, text).start_ticks != start_ticks:
-            return None
         try:
             os.readlink(f"/proc/{pid}/exe")
         except PermissionError:  # the kernel then shows 0 for the status
             return None
         except OSError:  # a zombie has no program
             pass
+        text = read(f"/proc/{pid}/stat")
+        if not text or ProcessStat(pid, text).start_ticks != start_ticks:
+            return None
         fields = text.rpartition(b")")[2].split()
         return os.waitstatus_to_exitcode(int(fields[_STATUS_FIELD]))
 

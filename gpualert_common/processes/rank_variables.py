@@ -59,7 +59,7 @@ def _read_tensorflow(text: str) -> dict[str, str]:
             for index, address in enumerate(config["cluster"].get(kind, ()))
         ]
         own = (config["task"]["type"], int(config["task"]["index"]))
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return {}
     members = [(kind, index) for kind, index, _address in workers]
     if own not in members:

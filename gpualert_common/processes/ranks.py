@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from gpualert_common.processes.launchers import find_launcher
 from gpualert_common.processes.procfs import ProcessStat, parse_environment, read, read_command
 from gpualert_common.processes.rank_variables import (
     is_count,
@@ -17,7 +18,8 @@ MOST_RANKS = 64
 
 _YOUNG_SAMPLES = 6
 """A launcher sets the rank between fork and exec, a script some time after its start."""
-_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", "LOCAL_RANK")
+_LOCAL = "LOCAL_RANK"
+_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID", _LOCAL)
 _IDENTITY_VARIABLES = {
     "rank": ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "JAX_PROCESS_ID"),
     "local_rank": ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
@@ -38,21 +40,28 @@ _WRAPPERS = SHELLS | frozenset(
 
 
 class _RankNames(Struct, frozen=True):
-    """Names of the rank of a process, as "rank:0"; "" for none."""
+    """Names of the rank of a process, as "rank:0"; "" for none.
+
+    ``has_local_rank`` says that a launcher gave it its number on this machine.
+    """
 
     by_variable: str = ""
     by_argument: str = ""
+    has_local_rank: bool = False
 
 
 class RankProcesses:
     """Maps processes to ranks, sample after sample.
 
     All processes that a rank starts inherit its variables.  The rank is the first of them that is
-    no wrapper.  If no process has such variables, the arguments of the programs count.
+    no wrapper; those that outlive it are none.  A launcher is no rank, although a scheduler may
+    have given it the number of its machine as ``RANK``: those that it starts have ``LOCAL_RANK``.
+    If no process has such variables, the arguments of the programs count.
     """
 
     def __init__(self) -> None:
         self._names: dict[tuple[int, int], tuple[_RankNames, str, int]] = {}
+        self._inner: set[tuple[tuple[int, int], str]] = set()
 
     def find_workers(
         self, members: Mapping[int, ProcessStat], most: int = MOST_RANKS
@@ -67,12 +76,18 @@ class RankProcesses:
         self._names = {
             (one.pid, one.start_ticks): self._names[one.pid, one.start_ticks] for one in live
         }
+        for pid in _find_launchers(live, read_names):
+            names[pid] = ""
+        self._inner = {
+            key
+            for one in live
+            if (key := (one.identity, names[one.pid])) in self._inner
+            or _is_started_by_rank(one, members, names)
+        }
         found: dict[str, ProcessStat] = {}
         for one in live:
             name = names[one.pid]
-            above = members.get(one.parent)
-            is_inner = above is not None and names.get(above.pid) == name and not _is_wrapper(above)
-            if not name or is_inner or _is_wrapper(one):
+            if not name or (one.identity, name) in self._inner or _is_wrapper(one):
                 continue
             if name not in found or found[name].rss_bytes < one.rss_bytes:
                 found[name] = one
@@ -83,9 +98,15 @@ class RankProcesses:
         """Return the rank of a process; read while it is young, and after an exec."""
         names, command, samples = self._names.get(one.identity, (_RankNames(), "", 0))
         if samples < _YOUNG_SAMPLES or command != one.name:
-            variables = read_rank_variables(_read_variables(one.pid))
-            arguments = read_rank_arguments(read_command(one.pid))
-            names = _RankNames(_parse_rank(variables), _parse_rank(arguments))
+            given = _read_variables(one.pid)
+            variables = read_rank_variables(given)
+            program = read_command(one.pid)
+            arguments = read_rank_arguments(program)
+            names = (
+                _RankNames()
+                if find_launcher(program)
+                else _RankNames(_parse_rank(variables), _parse_rank(arguments), _LOCAL in given)
+            )
         self._names[one.identity] = (names, one.name, samples + 1)
         return names
 
@@ -119,12 +140,28 @@ def read_identity(one: ProcessStat) -> dict[str, int | str]:
 def _parse_rank(environment: Mapping[str, str]) -> str:
     for name in _RANK_VARIABLES:
         if is_count(environment.get(name, "")):
-            return f"{'local_rank' if name == 'LOCAL_RANK' else 'rank'}:{int(environment[name])}"
+            return f"{'local_rank' if name == _LOCAL else 'rank'}:{int(environment[name])}"
     return ""
 
 
 def _read_variables(pid: int) -> dict[str, str]:
     return parse_environment(read(f"/proc/{pid}/environ"))
+
+
+def _find_launchers(live: Sequence[ProcessStat], names: Mapping[int, _RankNames]) -> set[int]:
+    """Return the processes without a local rank that have started one with it, and those that help
+    them."""
+    local = {one.pid for one in live if names[one.pid].has_local_rank}
+    found = ({one.parent for one in live if one.pid in local} & names.keys()) - local
+    return found | {one.pid for one in live if one.parent in found and one.pid not in local}
+
+
+def _is_started_by_rank(
+    one: ProcessStat, members: Mapping[int, ProcessStat], names: Mapping[int, str]
+) -> bool:
+    """Return whether a live process of the same rank, other than a wrapper, started a process."""
+    above = members.get(one.parent)
+    return above is not None and names.get(above.pid) == names[one.pid] and not _is_wrapper(above)
 
 
 def _is_wrapper(one: ProcessStat) -> bool:

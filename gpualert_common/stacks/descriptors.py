@@ -6,11 +6,10 @@ import os
 import stat
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cached_property
 
 from gpualert_common.processes.mounts import Mount, find_mount_of
-from gpualert_common.processes.procfs import read, read_descriptor, read_stat
+from gpualert_common.processes.procfs import read, read_descriptor, read_network, read_stat
 from gpualert_common.processes.sockets import Socket, read_sockets
 from gpualert_common.stacks.dump import WaitKind
 from gpualert_common.stacks.fuse_daemons import describe_daemon
@@ -157,9 +156,7 @@ class DescriptorReader:
 
     def _read_sockets(self, pid: int) -> dict[str, Socket]:
         """Return the sockets in the network of a process; a container has one of its own."""
-        network = 0
-        with suppress(OSError):
-            network = os.stat(f"/proc/{pid}/ns/net").st_ino
+        network = read_network(pid)
         if network not in self._sockets:
             self._sockets[network] = read_sockets(pid)
         return self._sockets[network]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gpualert_common.processes.mounts import find_mount_of
+from gpualert_common.processes.mounts import find_mount_of, read_mounts
 from gpualert_common.processes.procfs import read, read_cwd, read_descriptor
 from gpualert_common.stacks.descriptors import DescriptorReader
 from gpualert_common.stacks.process_memory import read_text
@@ -41,8 +41,12 @@ def describe_argument(pid: int, call: SystemCall, descriptors: DescriptorReader)
 def describe_mapped_mount(pid: int, descriptors: DescriptorReader) -> str:
     """Return the only mount of FUSE that has files which a process has mapped into its memory,
     since no system call names the file of a page fault; "" for none or several."""
-    mapped = {line.partition(b"/")[2] for line in read(f"/proc/{pid}/maps").splitlines()}
-    mounts = {find_mount_of("/" + os.fsdecode(path), pid) for path in mapped if path}
+    points = tuple(
+        mount.point.rstrip("/") + "/" for mount in read_mounts(pid) if mount.kind.startswith("fuse")
+    )
+    lines = read(f"/proc/{pid}/maps").splitlines() if points else ()
+    mapped = {"/" + os.fsdecode(line.partition(b"/")[2]) for line in lines}
+    mounts = {find_mount_of(path, pid) for path in mapped if path.startswith(points)}
     found = [one for one in mounts if one is not None and one.kind.startswith("fuse")]
     return (
         f" of {found[0].point} ({descriptors.describe_mount(found[0])})" if len(found) == 1 else ""

@@ -6,7 +6,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-_SOCK_DIAG, _BY_FAMILY, _DONE = 4, 20, 3
+_SOCK_DIAG, _BY_FAMILY = 4, 20
 _REQUEST_DUMP = 0x301
 """Flags NLM_F_REQUEST and NLM_F_DUMP."""
 _ALL_STATES, _SHOW_PEER = 0xFFFFFFFF, 4

@@ -230,9 +230,11 @@ def _explain_descriptor(
 def _explain_child(pid: int, call: SystemCall) -> tuple[WaitKind, str, int | None]:
     """Explain a wait for a child; one that waits for any child names the only one there is.
 
-    A shell waits for the signal of a child (``rt_sigsuspend``).
+    A shell waits for the signal of a child (``rt_sigsuspend``), and ``waitid`` may also wait for a
+    group or a pidfd.
     """
-    number = {"wait4": call.argument(0), "waitid": call.argument(1)}.get(call.name, -1)
+    is_by_pid = call.name == "waitid" and call.argument(0) == os.P_PID
+    number = call.argument(0) if call.name == "wait4" else call.argument(1) if is_by_pid else -1
     number = number if 0 < number < 1 << 31 else -1  # -1 is any child, and less is a group
     children = _list_children(pid)
     if number < 0 and len(children) == 1:

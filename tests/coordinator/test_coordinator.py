@@ -94,6 +94,7 @@ def test_tensorflow() -> None:
         "[1]",
         "[" * 100_000,
         '{"cluster": {}, "task": {"type": 1, "index": "' + "9" * 5000,
+        '{"cluster": {}, "task": {"type": "worker", "index": Infinity}}',
     ):
         assert read_announcement({"TF_CONFIG": text}, ["python"]) == Announcement()
 

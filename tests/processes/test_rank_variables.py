@@ -35,12 +35,15 @@ def tensorflow(kind: str, index: int, cluster: object = _CLUSTER) -> dict[str, s
         (tensorflow("ps", 0), None, None, None),
         ({"TF_CONFIG": "{"}, None, None, None),
         ({"TF_CONFIG": "[]"}, None, None, None),
+        ({"TF_CONFIG": "[" * 100_000}, None, None, None),
+        ({"TF_CONFIG": '{"task": {"type": "worker", "index": Infinity}, "cluster": {}}'},
+         None, None, None),
         (tensorflow("worker", 0, []), None, None, None),
         ({**tensorflow("worker", 1), "RANK": "7"}, "7", "3", "3"),
         ({"RANK": "1", "WORLD_SIZE": "4", "MASTER_ADDR": "localhost"}, "1", "4", "4"),
         ({"RANK": "1", "WORLD_SIZE": "4", "MASTER_ADDR": "node1"}, "1", "4", None),
     ],
-)
+)  # fmt: skip
 def test_variables(
     environment: dict[str, str], rank: str | None, size: str | None, local_size: str | None
 ) -> None:

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -80,6 +81,12 @@ def wait_for_a_file_lock() -> None:
     with open(path, "w") as first, open(path, "w") as second:
         fcntl.flock(first, fcntl.LOCK_EX)
         fcntl.flock(second, fcntl.LOCK_EX)
+
+
+def wait_for_a_pidfd() -> None:
+    """Wait for a child by its pidfd, with another child beside it."""
+    children = [subprocess.Popen(["sleep", "1000"]) for _child in range(2)]
+    os.waitid(os.P_PIDFD, os.pidfd_open(children[0].pid), os.WEXITED)
 
 
 def recurse(depth: int = 200) -> None:

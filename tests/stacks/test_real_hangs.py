@@ -100,6 +100,14 @@ def test_child_of_a_wait(start_hanging: StartHanging) -> None:
     assert found.text.endswith(f" for process {child.pid} (sleep), which sleeps")
 
 
+def test_wait_for_a_pidfd(start_hanging: StartHanging) -> None:
+    """The number of a pidfd is not taken for that of a process."""
+    process = start_hanging("wait_for_a_pidfd")
+    dump = take_until(process.pid, lambda dump: dump.processes[0].main.wait.call == "waitid")
+    assert dump.processes[0].main.wait.text == "waits for any of its 2 children"
+    assert dump.processes[0].main.wait.process is None
+
+
 def test_deep_stack(start_hanging: StartHanging) -> None:
     """A deep recursion keeps its innermost and outermost frames."""
     process = start_hanging("recurse")

@@ -269,6 +269,48 @@ def test_workers_of_a_rank_are_not_the_rank(lab: Lab) -> None:
     run.end()
 
 
+def test_a_worker_that_outlives_its_rank(lab: Lab) -> None:
+    """A worker is not the rank either once that has ended."""
+    started = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]])"
+    (lab.home / "train.py").write_text(f"{started}; open('go').read()")
+    os.mkfifo(lab.home / "go")
+    run = Run(lab, *shell(f'RANK=3 "{sys.executable}" train.py "$0"; echo; read line'), WAIT)
+    source = run.source
+    until(lambda: sample(source).samples["host:tree"]["processes"] == 3, "the worker to be seen")
+    assert "rank:3" in sample(source).samples
+    (lab.home / "go").write_text("")
+    run.read()
+    after = sample(source)
+    assert after.samples["host:tree"]["processes"] == 2
+    assert "rank:3" not in after.samples
+    run.end()
+
+
+def test_a_launcher_is_no_rank(lab: Lab) -> None:
+    """A launcher to which a scheduler gave the number of its machine as RANK is no rank."""
+    given = [rank(4, 8, LOCAL_RANK="0"), rank(5, 8, LOCAL_RANK="1")]
+    run = Run(lab, *python(LAUNCHER), json.dumps(given), lines=2, RANK="1", WORLD_SIZE="2")
+    assert set(sample(run.source).samples) == {"host:tree", "leader", "rank:4", "rank:5"}
+    run.end()
+
+
+def test_a_launcher_that_has_started_no_rank(lab: Lab) -> None:
+    """A launcher that still waits for other machines is no rank either."""
+    (lab.home / "torchrun").write_text(WAIT)
+    run = Run(lab, sys.executable, "torchrun", "train.py", RANK="1", WORLD_SIZE="2")
+    assert set(sample(run.source).samples) == {"host:tree", "leader"}
+    run.end()
+
+
+def test_a_launcher_of_rank_0_is_no_rank(lab: Lab) -> None:
+    """Rank 0 is the process that the launcher of machine 0 started, not the launcher."""
+    command = (*python(LAUNCHER), json.dumps([rank(0)]))
+    run = Run(lab, *command, RANK="0", WORLD_SIZE="2")
+    (event,) = [one for one in sample(run.source).of_kind("rank_process") if one.of == "rank:0"]
+    assert event.fields["pid"] != run.pid
+    run.end()
+
+
 def test_a_rank_that_is_set_by_exec(lab: Lab) -> None:
     """A process that becomes a rank by exec is found."""
     run = Run(lab, *shell('echo; read line; RANK=5 exec "$0" -c "$1"'), sys.executable, WAIT)

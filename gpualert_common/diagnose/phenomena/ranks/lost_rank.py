@@ -1,22 +1,30 @@
-"""The rank that the others lost: it ended before them, or closed its connections without an error.
+"""The rank that the others lost: it ended first, closed its connections, or did not take part.
 
 The ends of the ranks on this machine, with their times and exit statuses, show which one was first.
 A rank that reported a lost peer was only the first to notice, and one that aborted reported why.
-Then it is the only rank without such a report, if all ranks of the job are here.  If a signal ended
-the lost rank, that is the cause, whatever the others reported.  If its status was 0, or if only the
-launcher stopped it, it left while the others still waited for it: an error of the program.  If it
-failed with another status, or if its status is not known, the verdict names the rank.
+Exit status 1, SIGTERM and a hidden status may also be the end of a rank that lost a peer elsewhere:
+they count only if all ranks of the job are here, and each report names its rank.  Of ranks that
+ended at once, the lost one is the only one with another end.  Else it is the only rank without a
+report.  Both count only if all ranks of the job are here.
+
+If a signal ended the lost rank, that is the cause, whatever the others reported.  If its status was
+0, it left while the others still waited for it: an error of the program.  So it is if only the
+launcher stopped it, and the others report closed connections; if they report timeouts, it was slow
+or hung, and the verdict names it.  If it failed with another status, or if its status is not known,
+the verdict names it, too.
 
 This counts only where the log knows nothing better than lost peers, a kill, a crash or a hang:
-ranks may end one after the other.
+ranks may end one after the other.  Ranks of an earlier launch in the same run do not count, nor
+does one without which the training went on.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpualert_common.classify.details import Scalar
+from gpualert_common.classify.observations import Observation
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event
 from gpualert_common.diagnose.finding import Finding, Weight
@@ -43,11 +51,24 @@ _BY_SIGNAL: dict[int, str] = {
 
 _LEFT = frozenset(("left", "closed"))
 """Kinds of ends without an error."""
+_OF_LOST_PEER = (None, 1, -signal.SIGTERM)
+"""Codes that a rank may have because it lost a peer, or was stopped with the others."""
+_TIMEOUTS = frozenset(
+    (
+        "watchdog_timeout", "dump_signal", "watchdog_stuck", "gloo_timeout", "nccl_store_key",
+        "monitored_barrier", "horovod_stall",
+    )
+)  # fmt: skip
+"""Patterns of reports that a peer did not come in time."""
+_OF_LAUNCHER = "taken_down"
+"""Pattern of a line that also a launcher prints, which is no rank."""
+_ADVANCED_STEPS = 2
+"""A step may still be printed after the end of a rank; two cannot be made without it."""
 
 
 class _LostRank(Struct, frozen=True):
-    """A rank that the others lost; ``kind`` of its end is "left" for status 0, "closed", "killed",
-    "failed" or "unknown".
+    """A rank that the others lost; ``kind`` of its end is "left" for status 0, "closed", "awaited"
+    in vain, "killed", "failed" or "unknown".
 
     ``code`` is its exit status, -n for signal n, None if not known.
     """
@@ -80,15 +101,16 @@ def _make_finding(evidence: Evidence, lost: _LostRank) -> Finding:
     details: dict[str, Scalar] = {"failed_rank": lost.rank, "rank_end": lost.kind}
     claims = [Claim(lost.text, "processes", rank=lost.rank)]
     kill = _find_memory_kill(evidence, lost)
-    cause = _CAUSE if lost.code is None else _BY_SIGNAL.get(-lost.code, _CAUSE)
+    number = -lost.code if lost.kind == "killed" and lost.code is not None else 0
+    cause = _BY_SIGNAL.get(number, _CAUSE)
     confidence = 0.8 if cause == _CAUSE else 0.96
     if kill is not None:
         claims.append(claim_of_event(kill))
         cause, confidence = "oom_killer", 0.98
     if lost.kind == "failed":
         details["rank_code"] = lost.code
-    if lost.kind == "killed" and lost.code is not None:
-        details["signal_name"] = signal_name(-lost.code)
+    if number:
+        details["signal_name"] = signal_name(number)
     decides = cause != _CAUSE or lost.kind in _LEFT
     if not decides:
         cause = evidence.resolution.cause
@@ -109,33 +131,76 @@ def _find_lost_rank(evidence: Evidence) -> _LostRank | None:
     ends, ranks = _list_ends(evidence)
     if not ends or len(ranks) < 2:
         return None
-    first, *later = ends
-    next_at = later[0].at if later else _end_of(evidence)
-    reporting = _find_reporting_ranks(evidence)
-    lost = _make_lost_rank(first, f"{next_at - first.at:.1f} s before the next rank")
-    if next_at - first.at >= thresholds.LEAST_LEAD_S and lost.rank not in reporting:
-        return None if lost.code == -signal.SIGABRT else lost
+    reports = _list_reports(evidence)
     sizes = {event.fields.get("world_size") for event in evidence.events("rank_process")}
+    are_all_here = len(ranks) in sizes
+    found = _find_first(ends, reports, _end_of(evidence), are_all_here=are_all_here)
+    if found is None and are_all_here:
+        found = _find_silent(ends, ranks, reports)
+    has_advanced = evidence.count_steps_since(ends[0].at) >= _ADVANCED_STEPS
+    if found is None or found.code == -signal.SIGABRT or has_advanced:
+        return None
+    return found
+
+
+def _find_first(
+    ends: Sequence[TelemetryEvent],
+    reports: Sequence[Observation],
+    end_at: float,
+    *,
+    are_all_here: bool,
+) -> _LostRank | None:
+    """Return the rank that ended first; of several at once, the only one that ended by itself."""
+    reporting = {one.rank for one in reports}
+    first = ends[0]
+    later = [event.at for event in ends if event.at - first.at >= thresholds.LEAST_LEAD_S]
+    at_once = ends[: len(ends) - len(later)]
+    own = [event for event in at_once if _code_of(event) not in _OF_LOST_PEER]
+    lead_s = min(later, default=end_at) - first.at
+    if len(at_once) == 1 and lead_s >= thresholds.LEAST_LEAD_S:
+        is_clear = bool(own) or (are_all_here and None not in reporting)
+        lost = _make_lost_rank(first, f"{lead_s:.1f} s before the next rank")
+    else:
+        is_clear = len(own) == 1 and are_all_here and not _have_timed_out(reports)
+        more = "and the ranks that ended at the same time had lost a peer, or were stopped"
+        lost = _make_lost_rank((own or ends)[0], more)
+    return lost if is_clear and lost.rank not in reporting else None
+
+
+def _find_silent(
+    ends: Sequence[TelemetryEvent], ranks: set[int], reports: Sequence[Observation]
+) -> _LostRank | None:
+    """Return the only rank that did not report a lost peer."""
+    reporting = {one.rank for one in reports}
     silent = [event for event in ends if _rank_of(event) not in reporting]
-    if len(silent) != 1 or len(reporting & ranks) != len(ranks) - 1 or len(ranks) not in sizes:
+    if len(silent) != 1 or len(reporting & ranks) != len(ranks) - 1:
         return None
     lost = _make_lost_rank(silent[0], "and is the only rank that did not report a lost peer")
-    return replace(lost, kind="closed") if lost.code == -signal.SIGTERM else lost
+    if lost.code in _OF_LOST_PEER and None in reporting:
+        return None  # one of the reports may be its own
+    is_later = silent[0].at - ends[0].at >= thresholds.LEAST_LEAD_S
+    if lost.code != -signal.SIGTERM and not (lost.code == -signal.SIGKILL and is_later):
+        return lost
+    return replace(lost, kind="awaited" if _have_timed_out(reports) else "closed")
 
 
 def _list_ends(evidence: Evidence) -> tuple[list[TelemetryEvent], set[int]]:
-    """Return the ends of the newest processes of the ranks, in their order, and all ranks."""
+    """Return the ends of the newest processes of the ranks, in their order, and all ranks.
+
+    Those that had ended before another one began belong to an earlier launch.
+    """
     newest = {
-        event.of: event.fields.get("pid")
-        for event in evidence.events("rank_process")
-        if event.of.startswith("rank:")
+        event.of: event for event in evidence.events("rank_process") if event.of.startswith("rank:")
     }
+    began_at = max((event.at for event in newest.values()), default=0.0)
     ends = [
         event
         for event in evidence.events("rank_ended")
-        if event.at <= _end_of(evidence) and newest.get(event.of) == event.fields.get("pid")
+        if event.of in newest and newest[event.of].fields.get("pid") == event.fields.get("pid")
     ]
-    return sorted(ends, key=lambda event: event.at), {int(of.partition(":")[2]) for of in newest}
+    ranks = newest.keys() - {event.of for event in ends if event.at < began_at}
+    ends = [event for event in ends if event.of in ranks and event.at <= _end_of(evidence)]
+    return sorted(ends, key=lambda event: event.at), {int(of.partition(":")[2]) for of in ranks}
 
 
 def _end_of(evidence: Evidence) -> float:
@@ -159,14 +224,18 @@ def _code_of(event: TelemetryEvent) -> int | None:
     return code if isinstance(code, int) else None
 
 
-def _find_reporting_ranks(evidence: Evidence) -> set[int]:
-    """Return the ranks that reported in the log that communication failed."""
-    return {
-        one.rank
+def _list_reports(evidence: Evidence) -> list[Observation]:
+    """Return the lines of the log in which ranks report that communication failed."""
+    return [
+        one
         for reading in evidence.readings
         for one in reading.observations
-        if one.cause == _CAUSE and one.rank is not None
-    }
+        if one.cause == _CAUSE and (one.rank is not None or one.pattern.name != _OF_LAUNCHER)
+    ]
+
+
+def _have_timed_out(reports: Sequence[Observation]) -> bool:
+    return any(one.pattern.name in _TIMEOUTS for one in reports)
 
 
 def _find_memory_kill(evidence: Evidence, lost: _LostRank) -> TelemetryEvent | None:

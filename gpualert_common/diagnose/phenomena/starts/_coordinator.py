@@ -8,6 +8,7 @@ from enum import StrEnum
 from gpualert_common.classify.details import Scalar
 from gpualert_common.coordinator.endpoint_trial import TrialOutcome
 from gpualert_common.coordinator.state import CoordinatorState, PortConflict
+from gpualert_common.processes.rank_names import format_numbers
 from gpualert_common.structs import Struct, field, replace
 
 _MOST_NAMED = 8
@@ -203,13 +204,7 @@ def _make_obstacle(state: CoordinatorState, obstacle: Obstacle, **details: Scala
 
 
 def _list_numbers(numbers: Iterable[int]) -> str:
-    """Return numbers in words, with spans: "1, 3-7"."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    shown = [str(first) if first == last else f"{first}-{last}" for first, last in spans]
-    more = len(shown) - _MOST_NAMED
-    return ", ".join(shown[:_MOST_NAMED]) + (f" and {more} more spans" if more > 0 else "")
+    """Return numbers in words, with spans, of which only the first are shown: "1, 3-7"."""
+    spans = format_numbers(numbers).split(", ")
+    more = len(spans) - _MOST_NAMED
+    return ", ".join(spans[:_MOST_NAMED]) + (f" and {more} more spans" if more > 0 else "")
