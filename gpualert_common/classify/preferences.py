@@ -133,7 +133,7 @@ def _status_before_cascade(
     """
     if best.tier < Tier.STATUS or context.status.cause is None:
         return best
-    ranks = {one.rank for one in (best, *left) if one.cause == best.cause}
+    ranks = {one.rank for one in (best, *left) if one.cause == best.cause} - {None}
     lost_peer = best.cause in COMMUNICATION_CAUSES and context.status.signal is None
     return best if lost_peer and (best.rank is None or context.failed_rank in ranks) else None
 

@@ -19,7 +19,7 @@ _ENDS = {
     "other_size": ("collective", "job", "The ranks called one collective with different sizes"),
 }
 """Cause, attribution and headline of each end."""
-_IN_CI = frozenset(("killed", "left"))
+_IN_CI = frozenset(("left",))
 _SIZES = (2, 4, 8)
 
 
