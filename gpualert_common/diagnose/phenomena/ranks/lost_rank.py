@@ -15,7 +15,8 @@ the verdict names it, too.
 
 This counts only where the log knows nothing better than lost peers, a kill, a crash or a hang:
 ranks may end one after the other.  Ranks of an earlier launch in the same run do not count, nor
-does one without which the training went on.
+does one without which the training went on.  Where the processes were not sampled, a lost peer is
+nobody's fault.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ _TIMEOUTS = frozenset(
     )
 )  # fmt: skip
 """Patterns of reports that a peer did not come in time."""
+_LOST_PEERS = frozenset(("peer_closed", "peer_gone", "jax_peer"))
+"""Patterns of reports that a peer is gone."""
 _OF_LAUNCHER = "taken_down"
 """Pattern of a line that also a launcher prints, which is no rank."""
 _ADVANCED_STEPS = 2
@@ -86,6 +89,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     cause = resolution.cause
     lost = _find_lost_rank(evidence) if evidence.has_failed else None
     if lost is None:
+        yield from _doubt(evidence)
         return
     is_missed = evidence.hang is not None and evidence.hang.reason is HangReason.MISSING_RANK
     is_unexplained = resolution.traceback is None and _CAUSE in dict(resolution.secondary)
@@ -94,6 +98,21 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         yield found
     elif cause in _KILLED and lost.kind == "killed":
         yield replace(found, family="A2", weight=Weight.SUPPORTS, cause=cause)
+
+
+def _doubt(evidence: Evidence) -> Iterator[Finding]:
+    """Yield that a lost peer may have ended in any way, if no source saw the ends."""
+    is_unseen = evidence.telemetry.sources and not evidence.is_available("processes")
+    reports = {one.pattern.name for one in evidence.resolution.evidence}
+    if evidence.resolution.cause == _CAUSE and is_unseen and not reports.isdisjoint(_LOST_PEERS):
+        yield Finding(
+            FAMILY,
+            Weight.DOUBTS,
+            "a peer was lost, and no source saw how the ranks ended",
+            cause=_CAUSE,
+            confidence=0.7,
+            cannot_decide=("how the peer ended: the processes were not sampled",),
+        )
 
 
 def _make_finding(evidence: Evidence, lost: _LostRank) -> Finding:
