@@ -71,7 +71,7 @@ class _Analysis:
             if kind is not None:
                 found[kind].update(end)
         kind = next((kind for kind in StallKind if kind in found), None)
-        return None if kind is None else self._describe(kind, found[kind])
+        return None if kind is None else self._find_stall_of(kind, found[kind])
 
     def _find_kind(self, end: tuple[Node, ...]) -> StallKind | None:
         ranks = [node for node in end if isinstance(node, int)]
@@ -91,7 +91,7 @@ class _Analysis:
             return not node[0].endswith(f" {UNKNOWN_PEER}")
         return self._positions[node[0]].is_known(node[1])
 
-    def _describe(self, kind: StallKind, ends: set[Node]) -> Stall | None:
+    def _find_stall_of(self, kind: StallKind, ends: set[Node]) -> Stall | None:
         candidates = frozenset(node for node in ends if isinstance(node, int))
         blame = self._find_blame(kind, candidates)
         culprits = blame.culprits

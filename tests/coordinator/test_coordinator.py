@@ -240,8 +240,11 @@ def test_port_of_another_process() -> None:
         "print(one.getsockname()[1], flush=True); client = one.accept();"
         "print('accepted', flush=True); sys.stdin.read()"
     )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen((sys.executable, "-c", code), **pipes) as server:  # type: ignore[call-overload]
+    with subprocess.Popen(
+        (sys.executable, "-c", code), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
         port = int(server.stdout.readline())
         with socket.create_connection((LOOPBACK, port)):
             assert server.stdout.readline() == b"accepted\n"

@@ -41,11 +41,11 @@ def test_lost_rank(lab: Lab, monkeypatch: pytest.MonkeyPatch, end: str, ranks: i
     run = lab.launch(*command, options=("--streams", "merged"))
     telemetry = Path(run.record.path) / "telemetry.jsonl"
 
-    def are_seen() -> bool:
+    def has_all_ranks() -> bool:
         text = telemetry.read_text() if telemetry.exists() else ""
         return all(f'"of":"rank:{rank}"' in text for rank in range(ranks))
 
-    until(are_seen, "the source to see all ranks", 120)
+    until(has_all_ranks, "the source to see all ranks", 120)
     go.touch()
     run.process.wait(180)
     verdict = lab.json("show")["verdict"]

@@ -1,5 +1,6 @@
 """A program that hangs in the way that its argument names, after it has printed a line."""
 
+import ctypes
 import multiprocessing
 import os
 import socket
@@ -10,6 +11,8 @@ import time
 
 from tests.stacks import hanging_modes
 
+FUTEX = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
+FUTEX_WAIT_PRIVATE = 0x80
 lock, other_lock = hanging_modes.lock, threading.Lock()
 
 
@@ -81,6 +84,32 @@ def wait_for_a_file_lock() -> None:
     with open(path, "w") as first, open(path, "w") as second:
         fcntl.flock(first, fcntl.LOCK_EX)
         fcntl.flock(second, fcntl.LOCK_EX)
+
+
+def _count(held: threading.Lock) -> None:
+    """Compute in another thread, which holds a lock."""
+    is_held = threading.Event()
+
+    def count() -> None:
+        with held:
+            is_held.set()
+            hanging_modes.loop()
+
+    threading.Thread(target=count, daemon=True).start()
+    is_held.wait()
+
+
+def wait_like_openmp() -> None:
+    """Wait for a thread that computes, by the operation of OpenMP and of native mutexes."""
+    _count(other_lock)
+    word = ctypes.c_int(0)
+    ctypes.CDLL(None).syscall(FUTEX, ctypes.byref(word), FUTEX_WAIT_PRIVATE, 0, None)
+
+
+def wait_for_a_working_thread() -> None:
+    """Wait for the lock of a thread that computes."""
+    _count(lock)
+    hanging_modes.take_the_lock()
 
 
 def wait_for_a_pidfd() -> None:

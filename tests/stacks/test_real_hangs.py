@@ -74,6 +74,21 @@ def test_loop(start_hanging: StartHanging) -> None:
     assert dump.processes[0].paused_ms > 0
 
 
+def test_threads_of_a_parallel_loop(start_hanging: StartHanging) -> None:
+    """A thread that waits as OpenMP's do, for one that runs, computes."""
+    process = start_hanging("wait_like_openmp")
+    words = "computes in another thread"
+    dump = take_until(process.pid, lambda dump: dump.processes[0].main.wait.text == words)
+    assert dump.processes[0].main.wait.kind is WaitKind.RUNS
+
+
+def test_lock_of_a_working_thread(start_hanging: StartHanging) -> None:
+    """A thread that waits for a lock of Python does not compute, whatever the others do."""
+    process = start_hanging("wait_for_a_working_thread")
+    dump = take_until(process.pid, lambda dump: reason_of(dump) is HangReason.LOCK)
+    assert dump.processes[0].main.wait.kind is WaitKind.LOCK
+
+
 def test_code_of_a_line(start_hanging: StartHanging) -> None:
     """Frames of the user's own code have the text of their line."""
     process = start_hanging("sleep")

@@ -549,11 +549,11 @@ def test_ends_of_ranks(lab: Lab, is_reaped: bool) -> None:
         assert run.read() == b"over\n"
     found: list[SourceEvent] = []
 
-    def are_seen() -> bool:
+    def has_all_ends() -> bool:
         found.extend(one for one in sample(source).events if one.what == "rank_ended")
         return len(found) == len(ends)
 
-    until(are_seen, "all ends to be seen")
+    until(has_all_ends, "all ends to be seen")
     assert [event.of for event in found] == [f"rank:{number}" for number in range(4)]
     for event, code in zip(found, (3, 0, -9, -6), strict=True):
         seen = event.fields.get("code")

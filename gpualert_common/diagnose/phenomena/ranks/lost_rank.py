@@ -152,9 +152,9 @@ def _find_lost_rank(evidence: Evidence) -> _LostRank | None:
         return None
     reports = _list_reports(evidence)
     sizes = {event.fields.get("world_size") for event in evidence.events("rank_process")}
-    are_all_here = len(ranks) in sizes
-    found = _find_first(ends, reports, _end_of(evidence), are_all_here=are_all_here)
-    if found is None and are_all_here:
+    is_whole_job = len(ranks) in sizes
+    found = _find_first(ends, reports, _end_of(evidence), is_whole_job=is_whole_job)
+    if found is None and is_whole_job:
         found = _find_silent(ends, ranks, reports)
     has_advanced = evidence.count_steps_since(ends[0].at) >= _ADVANCED_STEPS
     if found is None or found.code == -signal.SIGABRT or has_advanced:
@@ -167,7 +167,7 @@ def _find_first(
     reports: Sequence[Observation],
     end_at: float,
     *,
-    are_all_here: bool,
+    is_whole_job: bool,
 ) -> _LostRank | None:
     """Return the rank that ended first; of several at once, the only one that ended by itself."""
     reporting = {one.rank for one in reports}
@@ -177,10 +177,10 @@ def _find_first(
     own = [event for event in at_once if _code_of(event) not in _OF_LOST_PEER]
     lead_s = min(later, default=end_at) - first.at
     if len(at_once) == 1 and lead_s >= thresholds.LEAST_LEAD_S:
-        is_clear = bool(own) or (are_all_here and None not in reporting)
+        is_clear = bool(own) or (is_whole_job and None not in reporting)
         lost = _make_lost_rank(first, f"{lead_s:.1f} s before the next rank")
     else:
-        is_clear = len(own) == 1 and are_all_here and not _have_timed_out(reports)
+        is_clear = len(own) == 1 and is_whole_job and not _has_timeout(reports)
         more = "and the ranks that ended at the same time had lost a peer, or were stopped"
         lost = _make_lost_rank((own or ends)[0], more)
     return lost if is_clear and lost.rank not in reporting else None
@@ -200,7 +200,7 @@ def _find_silent(
     is_later = silent[0].at - ends[0].at >= thresholds.LEAST_LEAD_S
     if lost.code != -signal.SIGTERM and not (lost.code == -signal.SIGKILL and is_later):
         return lost
-    return replace(lost, kind="awaited" if _have_timed_out(reports) else "closed")
+    return replace(lost, kind="awaited" if _has_timeout(reports) else "closed")
 
 
 def _list_ends(evidence: Evidence) -> tuple[list[TelemetryEvent], set[int]]:
@@ -253,7 +253,7 @@ def _list_reports(evidence: Evidence) -> list[Observation]:
     ]
 
 
-def _have_timed_out(reports: Sequence[Observation]) -> bool:
+def _has_timeout(reports: Sequence[Observation]) -> bool:
     return any(one.pattern.name in _TIMEOUTS for one in reports)
 
 
