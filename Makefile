@@ -44,6 +44,9 @@ $(VENV)/.ready: $(UV) pyproject.toml
 	$(UV) pip install --quiet --python $(PY) --group dev --editable .
 	@touch $@
 
+# Pictures on the engines' pages, and a browser to look at them.
+PAGES := vl-convert-python==1.9.0.post1 selenium==4.51.0 axe-playwright-python==0.1.8
+
 # Airflow and Prefect cannot be installed together, nor with the tools: each has its own environment.
 # Celery 5.7 lacks a name that Airflow's provider for it imports.
 AIRFLOW := .venv-airflow
@@ -53,7 +56,7 @@ $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
 	$(UV) pip install --quiet --python $(AIRFLOW)/bin/python --editable . --editable ./airflow_provider \
 		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 \
 		apache-airflow-providers-celery==3.26.0 celery==5.6.3 apache-airflow-providers-postgres==7.1.1 \
-		apprise==2.2.0 numpy==2.4.6 pytest==9.2.0
+		apprise==2.2.0 numpy==2.4.6 pytest==9.2.0 $(PAGES)
 	@touch $@
 
 # prefect-shell is compared with ours in the fault matrix.
@@ -62,7 +65,7 @@ $(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml
 	@echo "[setup] Prefect, into $(PREFECT): half a minute, or minutes where nothing is cached"
 	$(UV) venv --quiet --clear --python $(PY) $(PREFECT)
 	$(UV) pip install --quiet --python $(PREFECT)/bin/python --editable . --editable ./prefect_collection \
-		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0
+		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0 $(PAGES)
 	@touch $@
 # What imports Prefect is checked with it; named one by one, since pyproject.toml excludes them.
 IN_PREFECT = $(wildcard tests/benchmarks/prefect_*.py examples/prefect_*.py \

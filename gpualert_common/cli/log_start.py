@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gpualert_common.cli.records import read_content
-from gpualert_common.progress import read_index
-from gpualert_common.record import INDEX, Record
+from gpualert_common.record import Record
+from gpualert_common.run_progress import read_arrivals
 
 _CHUNK_BYTES = 64 << 10
 
@@ -31,9 +30,8 @@ def _find_time(record: Record, log: str, fd: int, since: float) -> int:
     ending = record.ending
     if ending is not None and ending.ended_at is not None and ending.ended_at < since:
         return size
-    column = record.logs.index(log)
-    index = read_index(read_content(record, INDEX), record.spec.created_at, column)
-    offset = max((offset for at, offset in index if at <= since), default=0)
+    arrivals = read_arrivals(record, record.logs.index(log))
+    offset = max((offset for at, offset in arrivals if at <= since), default=0)
     return _find_newline_before(fd, min(offset, size)) + 1
 
 

@@ -15,9 +15,6 @@ from gpualert_common.recover import is_abandoned, locate
 from gpualert_common.report.wording import describe_place
 from gpualert_common.settings import load_settings
 
-_MOST_CONTENT_BYTES = 64 << 20
-"""Limit for reading: the index of a run of thirty days has 50 MB."""
-
 
 def list_places(options: argparse.Namespace, *, is_recovery: bool = False) -> list[str]:
     """Return the state directory of this call, and those that stand in for it and have records.
@@ -71,12 +68,3 @@ def format_place(record: Record) -> str:
     """Return the place of a run that is not visible from here, in words."""
     spec = record.spec
     return describe_place(locate(spec), spec.host)
-
-
-def read_content(record: Record, name: str) -> bytes:
-    """Return the content of a file in the record; empty when the file is missing."""
-    try:
-        with open(record.open_log(name), "rb") as file:
-            return file.read(_MOST_CONTENT_BYTES)
-    except OSError:
-        return b""  # a short run, or one of an early release, has no index

@@ -8,8 +8,11 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 packages=(
+    chromium        # a browser for our pages
+    chromium-driver
     cron            # runs without a terminal
     e2fsprogs       # a filesystem of our own to fill and to freeze
+    fonts-dejavu-core
     faketime        # a wall clock that jumps
     iproute2        # machines of a test: network namespaces with a cable between them
     jq              # a reader behind a pipe

@@ -10,19 +10,17 @@ from typing import BinaryIO
 from gpualert_common.classify import CHUNK_BYTES
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.records import find_record, read_content
+from gpualert_common.cli.records import find_record
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.progress import (
     Progress,
     ProgressReader,
-    add_times,
     describe_progress,
     determine_start,
-    merge_progress,
-    read_index,
 )
-from gpualert_common.record import INDEX, Record
+from gpualert_common.record import Record
+from gpualert_common.run_progress import read_progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,20 +71,10 @@ def _read(options: argparse.Namespace) -> Progress:
 
 def _of_record(record: Record) -> Progress:
     """Return the progress from all logs of a run, with the times at which they grew."""
-    index = read_content(record, INDEX)
-    started_at = record.spec.created_at
-    ending = record.ending
-    parts = []
-    for column, name in enumerate(record.logs):
-        with open(record.open_log(name), "rb", buffering=0) as file:
-            part = _of_stream(file, name)
-        arrivals = read_index(index, started_at, column)
-        if ending is not None and ending.ended_at is not None:  # the index lacks the last second
-            arrivals.append((ending.ended_at, part.read_bytes + part.unread_bytes))
-        parts.append(add_times(part, arrivals))
-    if not parts:
-        raise UsageError(f"{record.path}: its launch record has no log")
-    return merge_progress(parts)
+    progress = read_progress(record)
+    if not progress.files:
+        raise UsageError(f"{record.path}: it has no log that can be read")
+    return progress
 
 
 def _of_stream(stream: BinaryIO, name: str) -> Progress:

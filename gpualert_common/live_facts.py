@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.cli.records import read_content
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RecordError
-from gpualert_common.progress import (
-    Point,
-    Progress,
-    ProgressReader,
-    add_times,
-    merge_progress,
-    read_index,
-)
-from gpualert_common.record import INDEX, Record
+from gpualert_common.progress import Point
+from gpualert_common.record import Record
 from gpualert_common.report.formatting import duration
 from gpualert_common.report.run_facts import Fact
+from gpualert_common.run_progress import read_progress
 from gpualert_common.stacks.reasons import explain_hang
 from gpualert_common.stacks.storage import read_dumps
 
-_HEAD_BYTES = 64 << 10
-"""Begin of a log, where a training reports its number of steps."""
 _TAIL_BYTES = 1 << 20
 """End of a log, which has the newest progress."""
 _MOST_STEPS = 1e15
@@ -72,8 +62,7 @@ def _list_log_times(record: Record) -> Iterator[float]:
 
 def _progress(record: Record) -> str:
     """Return the progress by the begin and the end of its logs; "" if they do not show it."""
-    parts = [_part(record, column, name) for column, name in enumerate(record.logs)]
-    read = merge_progress([part for part in parts if part is not None] or [Progress(files=())])
+    read = read_progress(record, most_bytes=_TAIL_BYTES)
     positions = [point for point in read.points if point.position is not None]
     if not positions:
         return ""
@@ -93,25 +82,6 @@ def _progress(record: Record) -> str:
         if total and position is not None and _MOST_STEPS > total > position:
             shown.append(f"about {duration((total - position) * pace_s)} left")
     return ", ".join(shown)
-
-
-def _part(record: Record, column: int, name: str) -> Progress | None:
-    reader = ProgressReader(name)
-    try:
-        fd = record.open_log(name)
-    except OSError:
-        return None
-    try:
-        size = os.fstat(fd).st_size
-        reader.feed(os.pread(fd, min(size, _HEAD_BYTES), 0), 0)
-        begin = max(0, size - _TAIL_BYTES)
-        reader.feed(os.pread(fd, size - begin, begin), begin)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-    index, began = read_content(record, INDEX), record.spec.created_at
-    return add_times(reader.finish(), read_index(index, began, column))
 
 
 def _pace_s(points: Sequence[Point]) -> float | None:

@@ -1,0 +1,1 @@
+"""Pages: a run as one self-contained HTML file, without scripts."""

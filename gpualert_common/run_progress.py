@@ -1,0 +1,70 @@
+"""Progress of a recorded run, from its logs and the times at which they grew."""
+
+from __future__ import annotations
+
+import os
+
+from gpualert_common.progress import (
+    Progress,
+    ProgressReader,
+    add_times,
+    merge_progress,
+    read_index,
+)
+from gpualert_common.record import INDEX, Record
+
+_MOST_INDEX_BYTES = 64 << 20
+"""Limit for reading: the index of a run of thirty days has 50 MB."""
+_HEAD_BYTES = 64 << 10
+"""Begin of a log, where a training reports its number of steps."""
+_CHUNK_BYTES = 1 << 20
+
+
+def read_arrivals(record: Record, column: int) -> list[tuple[float, int]]:
+    """Return times (seconds since the epoch) and sizes of the log in *column* (from 0).
+
+    Empty where the record has no index, as that of a short run or of an early release.
+    """
+    try:
+        with open(record.open_log(INDEX), "rb") as file:
+            index = file.read(_MOST_INDEX_BYTES)
+    except OSError:
+        return []
+    return read_index(index, record.spec.created_at, column)
+
+
+def read_progress(record: Record, *, most_bytes: int | None = None) -> Progress:
+    """Return the progress by all logs of a run.
+
+    Of a log larger than ``most_bytes`` only the begin and so many bytes of its end are read.  A log
+    that cannot be read is left out.
+    """
+    parts = [_read_log(record, column, name, most_bytes) for column, name in enumerate(record.logs)]
+    return merge_progress([part for part in parts if part is not None] or [Progress(files=())])
+
+
+def _read_log(record: Record, column: int, name: str, most_bytes: int | None) -> Progress | None:
+    reader = ProgressReader(name)
+    try:
+        fd = record.open_log(name)
+    except OSError:
+        return None
+    try:
+        size = os.fstat(fd).st_size
+        begin = 0
+        if most_bytes is not None and size > most_bytes:
+            begin = size - most_bytes
+            reader.feed(os.pread(fd, min(begin, _HEAD_BYTES), 0), 0)
+        while begin < size and (data := os.pread(fd, min(_CHUNK_BYTES, size - begin), begin)):
+            reader.feed(data, begin)
+            begin += len(data)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    progress = reader.finish()
+    arrivals = read_arrivals(record, column)
+    ending = record.ending
+    if ending is not None and ending.ended_at is not None:  # the index lacks the last second
+        arrivals.append((ending.ended_at, progress.read_bytes + progress.unread_bytes))
+    return add_times(progress, arrivals)

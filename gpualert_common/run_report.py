@@ -1,0 +1,24 @@
+"""The report of a run as it is now: one HTML file, with secrets masked."""
+
+from __future__ import annotations
+
+from gpualert_common.current_verdict import read_current_verdict
+from gpualert_common.pages.report import render_report
+from gpualert_common.record import Record
+from gpualert_common.redact import Redactor
+
+
+def make_report(record: Record, *, refresh_s: int | None = None) -> str:
+    """Return the report of a run, which may be in progress, in at most 1 MB of UTF-8.
+
+    With ``refresh_s`` a browser loads the page of a live run again after so many seconds.  Raises
+    RecordError when the launch record cannot be read.
+    """
+    found = read_current_verdict(record)
+    return render_report(
+        record,
+        found.verdict,
+        masks=Redactor(),
+        facts=found.facts,
+        refresh_s=refresh_s if found.is_live else None,
+    )

@@ -1,0 +1,1 @@
+"""Web pages of the runs on this machine: the server of ``gpualert web``."""
