@@ -31,18 +31,18 @@ class StackDump(Struct, frozen=True):
     left_out: int
 
 
-class StackDumps(Struct, frozen=True):
+class ShownDumps(Struct, frozen=True):
     """The last dumps, newest first."""
 
     dumps: tuple[StackDump, ...]
     left_out: int
 
 
-def _collect(run: ReportedRun, room: Room) -> StackDumps | None:
+def _collect(run: ReportedRun, room: Room) -> ShownDumps | None:
     most = room.limit(_MOST_DUMPS)
     newest = run.dumps[::-1][:most]
     shown = tuple(_make_dump(run, dump, room) for dump in newest)
-    return StackDumps(shown, len(run.dumps) - len(shown)) if shown else None
+    return ShownDumps(shown, len(run.dumps) - len(shown)) if shown else None
 
 
 def _make_dump(run: ReportedRun, dump: Dump, room: Room) -> StackDump:
