@@ -7,7 +7,8 @@ from functools import cache
 
 import jinja2
 
-STYLE = "report.css"
+STYLES = (("gpualert_common.pages", "report.css"),)
+"""Packages and files of the style sheets, in order."""
 
 
 @cache

@@ -68,8 +68,11 @@ def write_cluster(home: Path, *, seconds: float = 5400.0, log: str = "") -> Reco
     )
     record = scene.record(home)
     _add_usage(record, record.spec.created_at, seconds)
-    recover.recover(record)
-    return Record.open(record.path)
+    path = record.path
+    record.close()
+    found = Record.open(path)
+    assert recover.recover(found) == "recovered"
+    return found
 
 
 def _add_usage(record: Record, began: float, seconds: float) -> None:

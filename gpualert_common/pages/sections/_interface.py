@@ -12,6 +12,10 @@ from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.structs import Struct
 
 
+SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
+"""Room of each attempt to make a section."""
+
+
 class Room(Struct, frozen=True):
     """The share of its usual number of items that a section may show, from 1 down.
 
@@ -19,6 +23,11 @@ class Room(Struct, frozen=True):
     """
 
     share: float = 1.0
+
+    @property
+    def is_full(self) -> bool:
+        """True the first time that a section is made."""
+        return self.share >= 1.0
 
     def limit(self, most: int) -> int:
         """Return the number of items that may be shown where ``most`` is the usual limit."""

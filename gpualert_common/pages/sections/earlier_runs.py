@@ -98,4 +98,4 @@ def _read_number(place: str, run_id: str) -> str:
         record.close()
 
 
-SECTION = Section("Other runs of this command", order=90, most_bytes=40_000, collect=_collect)
+SECTION = Section("Other runs of this command", order=90, most_bytes=20_000, collect=_collect)

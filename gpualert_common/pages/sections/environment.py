@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpualert_common._version import __version__
 from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.pages.sections._interface import Room, Section
 from gpualert_common.quantities import is_number
@@ -60,7 +59,6 @@ def _describe_machine(run: ReportedRun, facts: Mapping[str, object]) -> Iterator
     yield "User", "" if spec.uid is None else f"uid {spec.uid}"
     yield "Time limit", "" if spec.timeout_s is None else duration(spec.timeout_s)
     yield "Hang limit", "" if spec.hang_timeout_s is None else duration(spec.hang_timeout_s)
-    yield "GPUAlert", f"{__version__} made this report"
 
 
 def _describe_processors(facts: Mapping[str, object]) -> str:
@@ -87,4 +85,4 @@ def _describe_limits(run: ReportedRun) -> Iterator[Fact]:
     yield "Process limit", f"{pids.last:.0f} (cgroup)" if pids else ""
 
 
-SECTION = Section("Environment", order=70, most_bytes=60_000, collect=_collect)
+SECTION = Section("Environment", order=70, most_bytes=30_000, collect=_collect)

@@ -47,8 +47,12 @@ class GpuRow(Struct, frozen=True):
 
 
 class GpuTable(Struct, frozen=True):
-    """Rows by number; the others are only counted.  ``driver`` names driver and CUDA version."""
+    """Rows by number; the others are only counted.
 
+    ``model`` is that of all, "" where they differ; ``driver`` names driver and CUDA version.
+    """
+
+    model: str
     driver: str
     rows: tuple[GpuRow, ...]
     left_out: int
@@ -64,7 +68,11 @@ def _collect(run: ReportedRun, room: Room) -> GpuTable | None:
     rows = [_make_row(run, of, models) for of in names[:most]]
     versions = (("driver", "driver"), ("CUDA", "cuda_driver"))
     driver = ", ".join(f"{label} {facts[key]}" for label, key in versions if facts.get(key))
-    return GpuTable(run.text.line(driver), tuple(rows), len(names) - len(rows)) if rows else None
+    if not rows:
+        return None
+    distinct = {row.model for row in rows}
+    model = f"{len(names)} GPUs, {rows[0].model}" if len(distinct) == 1 and rows[0].model else ""
+    return GpuTable(model, run.text.line(driver), tuple(rows), len(names) - len(rows))
 
 
 def _list_models(gpus: object) -> dict[str, str]:
@@ -134,4 +142,4 @@ def _join_distinct(words: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
-SECTION = Section("GPUs", order=50, most_bytes=60_000, collect=_collect)
+SECTION = Section("GPUs", order=50, most_bytes=40_000, collect=_collect)

@@ -26,4 +26,4 @@ def _collect(run: ReportedRun, room: Room) -> LogEnd | None:
     return LogEnd(shown, size(run.view.log_bytes))
 
 
-SECTION = Section("End of the log", order=30, most_bytes=80_000, collect=_collect)
+SECTION = Section("End of the log", order=30, most_bytes=60_000, collect=_collect)

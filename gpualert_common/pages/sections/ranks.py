@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.pages.sections._interface import Room, Section
@@ -11,10 +12,12 @@ from gpualert_common.report.formatting import size
 from gpualert_common.signal_names import signal_name
 from gpualert_common.stacks.description import describe_state
 from gpualert_common.stacks.groups import group_processes
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 from gpualert_common.telemetry.series import TelemetryEvent
 
 _MOST_RANKS = 256
+_FEW_RANKS = 16
+"""As many are read at one glance."""
 _KINDS = ("rank", "local_rank")
 
 
@@ -32,11 +35,15 @@ class RankRow(Struct, frozen=True):
 
 
 class RankTable(Struct, frozen=True):
-    """Rows by rank; the others are only counted."""
+    """Rows by rank; the others are only counted.
+
+    ``notable`` are those of many ranks that failed, or are in another state than most.
+    """
 
     host: str
     rows: tuple[RankRow, ...]
     left_out: int
+    notable: tuple[RankRow, ...] = ()
 
 
 def _collect(run: ReportedRun, room: Room) -> RankTable | None:
@@ -45,8 +52,18 @@ def _collect(run: ReportedRun, room: Room) -> RankTable | None:
     places = {one.of: one for one in run.telemetry.find_events("rank_process")}
     states = _read_states(run)
     most = room.limit(_MOST_RANKS)
-    rows = [_make_row(run, name, places, ends, states) for name in names[:most]]
-    return RankTable(run.view.host, tuple(rows), len(names) - len(rows)) if rows else None
+    rows = tuple(_make_row(run, name, places, ends, states) for name in names[:most])
+    if not rows:
+        return None
+    return RankTable(run.view.host, rows, len(names) - len(rows), _find_notable(rows))
+
+
+def _find_notable(rows: Sequence[RankRow]) -> tuple[RankRow, ...]:
+    if len(rows) <= _FEW_RANKS:
+        return ()
+    ((usual, _count),) = Counter(row.state for row in rows).most_common(1)
+    found = [row for row in rows if row.has_failed or row.state != usual]
+    return tuple(found[:_FEW_RANKS])
 
 
 def _list_names(run: ReportedRun) -> list[str]:
@@ -66,7 +83,7 @@ def _read_states(run: ReportedRun) -> dict[str, str]:
     last = run.dumps[-1]
     at = run.format_time(last.at)[11:19]
     return {
-        process.label: f"{describe_state(group)} (at {at})"
+        process.label: f"{describe_state(replace(group, processes=(process,)))} (at {at})"
         for group in group_processes(last)
         for process in group.processes
         if process.label
@@ -122,4 +139,4 @@ def _find_gpu(known: Mapping[str, object]) -> str:
     return visible
 
 
-SECTION = Section("Ranks", order=40, most_bytes=80_000, collect=_collect)
+SECTION = Section("Ranks", order=40, most_bytes=70_000, collect=_collect)

@@ -51,4 +51,4 @@ def _describe_subject(about: object) -> str:
     return f"warning of {str(about).removeprefix(EARLY).replace('_', ' ')}"
 
 
-SECTION = Section("Alerts", order=100, most_bytes=30_000, collect=_collect)
+SECTION = Section("Alerts", order=100, most_bytes=10_000, collect=_collect)

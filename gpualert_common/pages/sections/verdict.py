@@ -92,7 +92,8 @@ def _group(
             citations = []
         text = item.claim
         around = _read_around(run, claim, excerpts, room)
-        citations.append(Citation(item.where, item.excerpt or "", around))
+        where = "" if item.where == EXIT_STATUS else item.where
+        citations.append(Citation(where, item.excerpt or "", around))
     if citations:
         yield CitedClaim(text, tuple(citations))
 
@@ -110,4 +111,4 @@ def _read_around(
     return read_excerpt(run.record, place, run.masks, context=room.limit(_CONTEXT))
 
 
-SECTION = Section("Verdict", order=10, most_bytes=250_000, collect=_collect)
+SECTION = Section("Verdict", order=10, most_bytes=220_000, collect=_collect)
