@@ -28,7 +28,7 @@ raise RuntimeError("<img src=x onerror=alert(1)>\u202e" + "y" * 5000)
 _ARTIFACTS = """
 import pathlib
 pathlib.Path("metrics.json").write_text('{"loss": 1}')
-pathlib.Path("<b>results & more</b>.csv").write_text("step,loss\\n1,2\\n")
+pathlib.Path("<b onclick=alert(1)>results & more.csv").write_text("step,loss\\n1,2\\n")
 pathlib.Path("model.safetensors").write_bytes(b"0" * 100_000)
 raise SystemExit("no space for the results")
 """
