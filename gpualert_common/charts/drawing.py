@@ -23,6 +23,7 @@ from gpualert_common.printable_text import make_printable
 from gpualert_common.processes.bootstrap import import_path
 from gpualert_common.processes.program import start_program
 from gpualert_common.signal_names import signal_name
+from gpualert_common.structs import replace
 from gpualert_common.whole_words import cut_words
 
 INSTALL = "pip install 'gpualert-common[charts]'"
@@ -72,10 +73,9 @@ def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> b
     """Return the output of the drawing program.  Raises ChartsUnavailableError."""
     if not timeline.panels:
         raise ChartsUnavailableError("there are no numbers of the run to draw")
-    spec = build_chart(timeline, is_transparent=is_transparent)
+    spec = build_chart(_clean_texts(timeline), is_transparent=is_transparent)
     more = {"spec": spec, "version": VERSION, "sys_path": import_path()}
-    text = json.dumps({**request, **more}, ensure_ascii=False)
-    data = replace_unprintable(text).encode()  # one of them ends the library's process
+    data = json.dumps({**request, **more}).encode()
     try:
         program = start_program(
             _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -99,6 +99,24 @@ def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> b
     if program.returncode == 0 and picture:
         return picture
     raise ChartsUnavailableError(_explain(program.returncode, problems))
+
+
+def _clean_texts(timeline: Timeline) -> Timeline:
+    """Return the timeline without the characters at which the library ends its process."""
+    panels = (
+        replace(
+            panel,
+            title=replace_unprintable(panel.title),
+            unit=replace_unprintable(panel.unit),
+            lines=tuple(replace(one, name=replace_unprintable(one.name)) for one in panel.lines),
+        )
+        for panel in timeline.panels
+    )
+    marks = (
+        replace(one, text=replace_unprintable(one.text), label=replace_unprintable(one.label))
+        for one in timeline.marks
+    )
+    return replace(timeline, panels=tuple(panels), marks=tuple(marks))
 
 
 def _explain(status: int, problems: bytes) -> str:
