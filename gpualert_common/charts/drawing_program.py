@@ -64,7 +64,3 @@ def _set_limits() -> None:
 def _fail(status: int, reason: str) -> None:
     sys.stderr.write(f"{reason}\n")
     sys.exit(status)
-
-
-if __name__ == "__main__":
-    main()

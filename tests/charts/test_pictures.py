@@ -94,7 +94,7 @@ def test_svg_is_described() -> None:
     "run",
     [
         ComposedRun(length_s=30 * DAY_S, gpus=8, ranks=8, steps=20_000, checkpoints=500),
-        ComposedRun(gpus=64, ranks=64, dead_gpu=37, steps=200, length_s=1800),
+        ComposedRun(gpus=64, ranks=64, dead_gpu=37, steps=200, length_s=900),
     ],
     ids=["thirty-days", "64-gpus"],
 )
