@@ -48,7 +48,7 @@ class LiveProgress(Struct, frozen=True):
     @property
     def share(self) -> float | None:
         """Share of the steps that are done, from 0 to 1."""
-        if self.position is None or not self.total or not _MOST_STEPS > self.total:
+        if self.position is None or not self.total or not self.total < _MOST_STEPS:
             return None
         return min(1.0, max(0.0, self.position / self.total))
 
