@@ -25,9 +25,9 @@ class RunSummary(Struct, frozen=True, kw_only=True):
 
     ``names`` has the name to show first.  ``exit_code`` is that for Python, -n for signal n;
     ``shell_code`` that of a shell, 128+n.  ``user`` is the login name of the user who launched it,
-    or the number of one without a name, on ``host``; ``owner`` the person or team that answers for the task of
-    an engine.  ``error`` is the reason why its record cannot be read; all other facts are then
-    unknown.
+    or the number of one without a name, on ``host``; ``owner`` the person or team that answers for
+    the task of an engine.  ``error`` is the reason why its record cannot be read; all other facts
+    are then unknown.
     """
 
     run_id: str

@@ -34,12 +34,12 @@ class BoundedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Pass on bytes; the first bytes of the next request start its time."""
-        requests = self.cycle
-        is_idle = requests is None or requests.response_complete
+        before = self.cycle
+        is_idle = getattr(before, "response_complete", True)  # None before the first request
         if is_idle and self._request_deadline is None:
             self._begin_wait()
         super().data_received(data)
-        if self.cycle is not requests:  # the head is complete
+        if self.cycle is not before:  # the head is complete
             self._end_wait()
 
     def on_response_complete(self) -> None:

@@ -11,7 +11,11 @@ from starlette.responses import HTMLResponse, Response
 from gpualert_common.report import formatting
 
 _FOLDER = os.path.dirname(__file__)
-STATIC_TYPES = {"web.css": "text/css; charset=utf-8", "web.js": "text/javascript; charset=utf-8"}
+STATIC_TYPES = {
+    "web.css": "text/css; charset=utf-8",
+    "web.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
 """Files that pages refer to, with their types; there are no others."""
 
 
