@@ -64,7 +64,9 @@ def list_marks(
         *_list_end_marks(sources.ending, window),
     ]
     shown = [
-        Mark(one.at, one.kind, sanitizer.line(one.text, 200), sanitizer.line(one.label, _MOST_LABEL))
+        Mark(
+            one.at, one.kind, sanitizer.line(one.text, 200), sanitizer.line(one.label, _MOST_LABEL)
+        )
         for kind in MarkKind
         for one in _spread([one for one in found if one.kind is kind and window.holds(one.at)])
     ]

@@ -10,9 +10,7 @@ from gpualert_common.telemetry.series import Series
 
 def list_rows(series: Series, divisor: float = 1.0) -> Iterator[Sample]:
     """Yield the samples of a series in a unit that is *divisor* times as large."""
-    for at, value, low, high in zip(
-        series.at, series.value, series.low, series.high, strict=True
-    ):
+    for at, value, low, high in zip(series.at, series.value, series.low, series.high, strict=True):
         yield at, value / divisor, low / divisor, high / divisor
 
 

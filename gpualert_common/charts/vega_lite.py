@@ -117,14 +117,18 @@ class _ChartBuilder:
             layers.append(_text(f"label_{index}", one.mark.label, x, y, _role_of(one.mark), align))
         for kind in MarkKind:
             rows: Rows = [
-                {"x": x, "y": height - 2, "s": self._describe(one)} for x, one in marks if one.kind is kind
+                {"x": x, "y": height - 2, "s": self._describe(one)}
+                for x, one in marks
+                if one.kind is kind
             ]
             if rows:
                 mark: JsonObject = {"type": "point", "shape": _SHAPES[kind], "filled": True}
                 mark |= {"size": 34, "opacity": 1, "color": LIGHT[OF_MARKS[kind]]}
                 name = f"{TITLED}marks_{kind}"
                 title = {"field": "s"}
-                layers.append(_layer(name, rows, mark, x=_pixel("x"), y=_pixel("y"), description=title))
+                layers.append(
+                    _layer(name, rows, mark, x=_pixel("x"), y=_pixel("y"), description=title)
+                )
         return {"name": "strip", "width": WIDTH, "height": height, "layer": layers}
 
     def build_panel(self, index: int, panel: Panel) -> JsonObject:
@@ -176,7 +180,9 @@ class _ChartBuilder:
             y2={"field": "y2"},
         )
 
-    def _make_bands(self, name: str, lines: Sequence[ChartLine], axis: _Axis) -> Iterator[JsonObject]:
+    def _make_bands(
+        self, name: str, lines: Sequence[ChartLine], axis: _Axis
+    ) -> Iterator[JsonObject]:
         """Yield the range of each line whose points stand for several values."""
         for index, line in enumerate(lines):
             if line.low == line.value and line.high == line.value:
@@ -197,7 +203,9 @@ class _ChartBuilder:
                 y2={"field": "h"},
             )
 
-    def _make_lines(self, name: str, lines: Sequence[ChartLine], axis: _Axis) -> Iterator[JsonObject]:
+    def _make_lines(
+        self, name: str, lines: Sequence[ChartLine], axis: _Axis
+    ) -> Iterator[JsonObject]:
         for index, line in enumerate(lines):
             is_limit = line.kind is LineKind.LIMIT
             role = Role.LIMIT if is_limit else SERIES[index % len(SERIES)]

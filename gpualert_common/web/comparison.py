@@ -64,6 +64,7 @@ class _Side(Struct, frozen=True):
     row: RunRow
     summary: RunSummary
     progress: Progress
+    has_environment: bool
     basics: Mapping[str, str]
     versions: Mapping[str, str]
     variables: Mapping[str, str]
@@ -73,12 +74,14 @@ def compare_runs(first: Record, second: Record) -> Comparison:
     """Return the comparison of two runs.  Raises RecordError if a record cannot be read."""
     text = TextSanitizer(Redactor())
     one, other = _read_side(first, text), _read_side(second, text)
-    pairs = (
-        ("Command and host", one.basics, other.basics),
-        ("Versions", one.versions, other.versions),
-        ("Variables", one.variables, other.variables),
-    )
-    groups = [_compare(title, left, right) for title, left, right in pairs]
+    known = one.basics.keys() & other.basics.keys()  # the others are unknown for one of them
+    basics = [
+        {name: side.basics[name] for name in side.basics if name in known} for side in (one, other)
+    ]
+    groups = [_compare("Command and host", *basics)]
+    if one.has_environment and other.has_environment:
+        groups.append(_compare("Versions", one.versions, other.versions))
+        groups.append(_compare("Variables", one.variables, other.variables))
     return Comparison(
         rows=(one.row, other.row),
         results=tuple(_compare_results(one, other)),
@@ -97,7 +100,8 @@ def _read_side(record: Record, text: TextSanitizer) -> _Side:
         row=make_row(summary, text),
         summary=summary,
         progress=read_progress(record, most_bytes=_MOST_LOG_BYTES),
-        basics={name: text.prose(value) for name, value in _list_basics(record, telemetry)},
+        has_environment=bool(environment),
+        basics={name: text.prose(one) for name, one in _list_basics(record, telemetry) if one},
         versions=_read_texts(environment.get("versions"), text),
         variables=_read_texts(environment.get("variables"), text),
     )
@@ -120,7 +124,7 @@ def _list_basics(record: Record, telemetry: Telemetry) -> Iterator[tuple[str, st
     yield "GPUs", ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
     yield "GPU driver", str(nvml.get("driver_version") or "")
     limit = spec.timeout_s
-    yield "Time limit", "" if limit is None else f"{limit:g} s"
+    yield "Time limit", "none" if limit is None else f"{limit:g} s"
 
 
 def _read_facts(telemetry: Telemetry, source: str) -> Mapping[str, object]:
@@ -218,5 +222,5 @@ def _note(one: _Side, other: _Side) -> Iterator[str]:
     for name, side in (("A", one), ("B", other)):
         if side.progress.unread_bytes:
             yield f"{name}: of its log, only the begin and the last part were read."
-        if not side.versions:
+        if not side.has_environment:
             yield f"{name}: its environment was not recorded."
