@@ -1,0 +1,23 @@
+"""Runs without a supervisor: those whose processes live, and those that are lost."""
+
+from __future__ import annotations
+
+from gpualert_common import recover as recovery
+from gpualert_common.errors import RecordError
+from gpualert_common.listing.condition import Condition
+from gpualert_common.listing.run_summary import RunSummary
+from gpualert_common.record import Record
+from gpualert_common.structs import replace
+
+
+def find_unsupervised(run: RunSummary) -> RunSummary:
+    """Return a run without a supervisor with its condition: its processes may live."""
+    if run.condition is not Condition.LOST:
+        return run
+    try:
+        record = Record.open(run.path)
+        is_alive = not recovery.is_remote(record) and recovery.has_processes(record)
+        record.close()
+    except RecordError:
+        return run  # it was removed meanwhile
+    return replace(run, condition=Condition.UNSUPERVISED) if is_alive else run
