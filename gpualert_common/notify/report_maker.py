@@ -120,6 +120,6 @@ def _isolate(make: Callable[[], MadeReport]) -> MadeReport:
         return run_isolated(make, REPORT_S)
     except (NoAnswerError, GPUAlertError, OSError) as error:
         problem = str(error)
-    except Exception as error:  # noqa: BLE001 - a defect of the report must not cost the alert
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - its defect must not cost the alert
         problem = f"{type(error).__name__}: {error}"
     return MadeReport(problem=cut_words(f"it could not be made: {problem}", _MOST_REASON))
