@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from gpualert_common.cli.columns import Column, cut_columns, format_table
 from gpualert_common.cli.live_runs import LiveRun, RunDetails
-from gpualert_common.cli.run_table import choose_tone, format_condition, format_name, shorten_ids
-from gpualert_common.listing.condition import Condition
+from gpualert_common.cli.run_table import format_condition, format_name, shorten_ids
+from gpualert_common.listing.condition import Condition, choose_condition_tone
 from gpualert_common.report import terminal
 from gpualert_common.report.formatting import one_line, short_duration, size, wrap
 from gpualert_common.report.text_sanitizer import LINE
@@ -185,7 +185,7 @@ def _list_facts(run: LiveRun, now: float) -> Iterator[tuple[str, str]]:
 def _choose_tone(run: LiveRun) -> str:
     if run.summary.condition in _CALM:
         return terminal.TONES["odd"] if run.warnings else ""
-    return terminal.TONES[choose_tone(run.summary)]
+    return terminal.TONES[choose_condition_tone(run.summary.condition)]
 
 
 def _format_state(run: LiveRun) -> str:

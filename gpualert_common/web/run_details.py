@@ -54,7 +54,7 @@ class LogLink(Struct, frozen=True):
     size: str
 
 
-class RunDetails(Struct, frozen=True, kw_only=True):
+class DetailedRun(Struct, frozen=True, kw_only=True):
     """Everything that the page of a run shows; all texts are masked and safe to show.
 
     ``progress`` and ``machine`` are those of a live run; ``has_verdict`` is True for a run whose
@@ -78,7 +78,7 @@ class RunDetails(Struct, frozen=True, kw_only=True):
 
 def collect_details(
     record: Record, telemetry: TelemetryCache, latest_dump: Dump | None = None
-) -> RunDetails:
+) -> DetailedRun:
     """Return the details of a run as it is now.
 
     ``latest_dump`` are stacks that the record may not have.  Raises RecordError if the launch
@@ -92,7 +92,7 @@ def collect_details(
     view = view_run(record, verdict, masks=masks, outcome=_read_outcome(record))
     is_live = row.is_live
     remark = remark or _explain_state(record, summary.condition)
-    return RunDetails(
+    return DetailedRun(
         row=row,
         view=view,
         facts=tuple(_choose_facts(view, is_live=is_live)),
