@@ -8,17 +8,21 @@ import threading
 import time
 from collections.abc import Sequence
 
+from gpualert_common.abandoned_runs import start_recovery
 from gpualert_common.current_condition import find_unsupervised
 from gpualert_common.errors import RecordError, UsageError
+from gpualert_common.listing.condition import Condition
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.listing.summary_cache import SummaryCache
 from gpualert_common.record import Record
 from gpualert_common.record_locations import RUNS, list_record_paths
+from gpualert_common.recover import is_abandoned
 
 _FRESH_S = 2.0
 """Age up to which a list without new or removed records is shown again: several pages refresh
 themselves at a time."""
 _BUSY_S = 20.0
+_RECOVERY_PAUSE_S = 60.0
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -40,6 +44,7 @@ class RunIndex:
         self._runs: tuple[RunSummary, ...] = ()
         self._read_at = float("-inf")
         self._stamp: tuple[int, ...] = ()
+        self._recovered_at = float("-inf")
 
     def list_runs(self) -> tuple[RunSummary, ...]:
         """Return all runs, newest first.  Raises BusyIndexError if the disk does not answer."""
@@ -80,7 +85,27 @@ class RunIndex:
         for cache in self._caches.values():
             if not cache.problem:
                 cache.store()
+        self._finish_abandoned(found)
         return found
+
+    def _finish_abandoned(self, runs: Sequence[RunSummary]) -> None:
+        """Have the runs whose supervisor died finished in the background, as each command does."""
+        if time.monotonic() - self._recovered_at < _RECOVERY_PAUSE_S:
+            return
+        if any(run.condition is Condition.LOST and _is_abandoned(run.path) for run in runs):
+            self._recovered_at = time.monotonic()
+            start_recovery(self._places)
+
+
+def _is_abandoned(path: str) -> bool:
+    try:
+        record = Record.open(path)
+        try:
+            return is_abandoned(record)
+        finally:
+            record.close()
+    except (RecordError, OSError):
+        return False  # it was removed meanwhile, or is damaged
 
 
 def _read_change_time(place: str) -> int:

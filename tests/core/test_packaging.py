@@ -94,7 +94,7 @@ def test_wheel_has_the_parts_of_pages(wheels: dict[str, Path]) -> None:
     """The core's wheel has each template and style sheet of the source tree."""
     found = metadata(wheels["gpualert-common"])[2]
     package = ROOT / "gpualert_common"
-    parts = [path for end in ("*.j2", "*.css") for path in package.rglob(end)]
+    parts = [path for end in ("*.j2", "*.css", "*.js", "*.svg") for path in package.rglob(end)]
     assert len(parts) > 10
     assert {str(path.relative_to(ROOT)) for path in parts} <= found
 

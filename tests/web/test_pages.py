@@ -6,6 +6,7 @@ import html
 import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -194,6 +195,20 @@ def test_stop_without_a_supervisor(lab: Lab, server: WebServer) -> None:
     server.send_form(f"/runs/{run.record.run_id}/stop", {"form_token": token})
     until(lambda: not is_alive(run.leader), "the end of the run")
     until(lambda: run.record.has(EXIT), "the record")
+
+
+def test_lost_runs_are_finished(lab: Lab, server: WebServer) -> None:
+    """The record of a run that died with its supervisor is completed while the server runs."""
+    run = lab.launch(*listener())
+    run.wait_for_output(b"ready")
+    run.process.kill()
+    run.process.wait()
+    os.kill(run.leader, signal.SIGKILL)
+
+    def is_finished() -> bool:
+        return server.request().status == 200 and run.record.has(VERDICT)
+
+    until(is_finished, "the recovery")
 
 
 def test_stacks(lab: Lab, server: WebServer) -> None:
