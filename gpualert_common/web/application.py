@@ -30,7 +30,7 @@ from gpualert_common.web.machine_view import TelemetryCache
 from gpualert_common.web.rendering import STATIC_TYPES, read_static, render_message, render_page
 from gpualert_common.web.run_details import collect_details
 from gpualert_common.web.run_filter import STATES, read_filter
-from gpualert_common.web.run_index import BusyIndexError, RunIndex, UnknownRunError
+from gpualert_common.web.run_index import RunIndex, ServerBusyError, UnknownRunError
 from gpualert_common.web.run_rows import make_rows
 
 ROWS_OF_PAGE = 50
@@ -40,6 +40,9 @@ LIST_PERIOD_S = 5
 second to read."""
 REFRESH_S = 10
 """The same for a page whose browser runs no scripts."""
+_MOST_LONG_WORK = 2
+"""Reports and comparisons at a time; each takes a second, and a hundred megabytes."""
+_LONG_WORK_WAIT_S = 20.0
 _MOST_FORM_BYTES = 4 << 10
 _FORM_S = 10.0
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -63,6 +66,7 @@ class WebPages:
         self._has_actions = has_actions
         self._telemetry = TelemetryCache()
         self._actions = Actions()
+        self._long_work = threading.BoundedSemaphore(_MOST_LONG_WORK)
 
     def list_runs(self, request: Request) -> Response:
         """Page of all runs that the filter lets through."""
@@ -112,7 +116,7 @@ class WebPages:
         from gpualert_common.run_report import make_report
 
         is_download = "download" in request.query_params
-        with self._open(request) as record:
+        with self._open(request) as record, self._begin_long_work():
             page = make_report(record, refresh_s=None if is_download else REFRESH_S)
             name = f"gpualert-{record.run_id}.html"
         headers = {"content-security-policy": _REPORT_POLICY}
@@ -145,7 +149,8 @@ class WebPages:
         try:
             second = self._index.open_record(names[1])
             try:
-                comparison = compare_runs(first, second)
+                with self._begin_long_work():
+                    comparison = compare_runs(first, second)
             finally:
                 second.close()
         finally:
@@ -183,6 +188,16 @@ class WebPages:
 
         run_id = await run_in_threadpool(act)
         return RedirectResponse(f"/runs/{run_id}{fragment}", 303)
+
+    @contextmanager
+    def _begin_long_work(self) -> Iterator[None]:
+        """Wait for a turn, so that many requests fill neither the memory nor the processors."""
+        if not self._long_work.acquire(timeout=_LONG_WORK_WAIT_S):
+            raise ServerBusyError
+        try:
+            yield
+        finally:
+            self._long_work.release()
 
     @contextmanager
     def _open(self, request: Request) -> Iterator[Record]:
@@ -231,7 +246,7 @@ def make_application(
             GPUAlertError: _explain_error,
             OSError: _explain_error,
             RefusedFormError: _explain_error,
-            BusyIndexError: _explain_error,
+            ServerBusyError: _explain_error,
             HTTPException: _explain_error,
             500: _explain_defect,
         },
@@ -254,8 +269,8 @@ async def _explain_error(_request: Request, error: Exception) -> Response:
         return render_message(404, "Not found", "There is no such page.", back="/")
     if isinstance(error, RefusedFormError):
         return render_message(error.status, "Request refused", str(error), back="/")
-    if isinstance(error, BusyIndexError):
-        text = "Another request is still reading the records. Is the disk slow?"
+    if isinstance(error, ServerBusyError):
+        text = "Other requests have not been answered yet. Is the disk slow? Try again."
         return render_message(503, "Busy", text, back="/")
     text = TextSanitizer(Redactor()).prose(str(error))
     if isinstance(error, RecordError):

@@ -30,8 +30,8 @@ class UnknownRunError(UsageError):
     """No run has this id."""
 
 
-class BusyIndexError(Exception):
-    """Another request has been reading the records for too long."""
+class ServerBusyError(Exception):
+    """Other requests have taken too long."""
 
 
 class RunIndex:
@@ -47,9 +47,9 @@ class RunIndex:
         self._recovered_at = float("-inf")
 
     def list_runs(self) -> tuple[RunSummary, ...]:
-        """Return all runs, newest first.  Raises BusyIndexError if the disk does not answer."""
+        """Return all runs, newest first.  Raises ServerBusyError if the disk does not answer."""
         if not self._lock.acquire(timeout=_BUSY_S):
-            raise BusyIndexError
+            raise ServerBusyError
         try:
             stamp = tuple(map(_read_change_time, self._places))
             if stamp != self._stamp or time.monotonic() - self._read_at > _FRESH_S:

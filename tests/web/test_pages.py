@@ -307,3 +307,13 @@ def test_without_the_extra(lab: Lab, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert b"pip install 'gpualert-common[web]'" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+def test_many_reports_at_once(lab: Lab, server: WebServer) -> None:
+    """Reports that many tabs ask for at once all arrive, two at a time."""
+    run_named(lab, "oom", *OOM)
+    (path,) = lab.records()
+    with ThreadPoolExecutor(8) as pool:
+        paths = [f"/runs/{path.name}/report"] * 8
+        answers = list(pool.map(lambda one: server.request(path=one), paths))
+    assert {answer.status for answer in answers} == {200}
