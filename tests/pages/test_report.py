@@ -175,22 +175,20 @@ def test_excerpt_of_the_log(tmp_path: Path) -> None:
     assert "details" in [one.tag for one in cited[0].parents]
 
 
-def test_names_of_variables_without_values(tmp_path: Path) -> None:
-    """The environment has names of variables, and none of their values."""
-    record = compose(tmp_path, variables={"NCCL_DEBUG": "very-secret-value"})
-    shown = make_report(record)
-    assert "NCCL_DEBUG" in shown
-    assert "very-secret-value" not in shown
-
-
-def test_secrets_are_masked(tmp_path: Path) -> None:
-    """A token in the log, the command or a path is masked, and counted."""
+def test_values_that_are_not_shown(tmp_path: Path) -> None:
+    """A token in log or command is masked, and counted; variables are named without values."""
     token = "hf_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dEfG"
-    log = f"token={token}\nRuntimeError: {token}\n"
-    record = compose(tmp_path, log=log, command=("python", "train.py", f"--token={token}"))
+    record = compose(
+        tmp_path,
+        log=f"token={token}\nRuntimeError: {token}\n",
+        command=("python", "train.py", f"--token={token}"),
+        variables={"NCCL_DEBUG": "value-of-a-variable"},
+    )
     shown = make_report(record)
     assert token not in shown
     assert re.search(r"\d+ secrets are masked", shown)
+    assert "NCCL_DEBUG" in shown
+    assert "value-of-a-variable" not in shown
 
 
 # -- hostile, damaged and missing parts ----------------------------------------------------
@@ -296,7 +294,7 @@ def test_section_that_fails(cluster: Record, monkeypatch: pytest.MonkeyPatch) ->
         raise RuntimeError(HOSTILE)
 
     sections = load_sections()
-    broken = sections | {"gpus": replace(sections["gpus"], collect=break_it)}
+    broken = {"ranks": sections["ranks"], "gpus": replace(sections["gpus"], collect=break_it)}
     monkeypatch.setattr(report, "load_sections", lambda: broken)
     shown = make_report(cluster)
     assert "It could not be made: RuntimeError: &lt;script&gt;" in shown
