@@ -260,7 +260,7 @@ def test_new_ended_removed_and_broken_runs(lab: Lab) -> None:
         until(lambda: "damaged" not in terminal.read(), "its recovery")
         release(lab)
         one.wait()
-        until(terminal.shows("completed"), "the end")
+        until(terminal.shows("undertrained"), "the end")
         lab.gpualert("rm", "--yes", "last")
         until(terminal.shows("no runs yet"), "the empty page again")
         terminal.press(b"q")
