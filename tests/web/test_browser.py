@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
+import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from selenium.common.exceptions import StaleElementReferenceException
@@ -185,8 +184,6 @@ def test_sign_in_by_the_form(lab: Lab, browser: Browser, server: WebServer) -> N
 
 def _add_telemetry(record: Record) -> None:
     """Write the samples of eight GPUs into the record of a run."""
-    import time
-
     writer = TelemetryWriter(record)
     for number in range(60):
         samples = [
@@ -203,19 +200,3 @@ def _add_telemetry(record: Record) -> None:
             for gpu in range(8)
         ]
         writer.add(time.time() - 5 * (60 - number), [("nvml", one) for one in samples])
-
-
-if shots := os.environ.get("SHOTS"):  # pictures for people, not for CI
-
-    def test_take_pictures(lab: Lab, browser: Browser, server: WebServer) -> None:
-        """Pictures of the page of a run with eight GPUs."""
-        run = lab.launch(*python(TRAINING), options=("--name", "llama-7b sft"))
-        run.wait_for_output(b"step 60/")
-        _add_telemetry(run.record)
-        token = server.read_form_token(run.record.run_id)
-        server.send_form(f"/runs/{run.record.run_id}/stacks", {"form_token": token})
-        for scheme in ("light", "dark"):
-            browser.prefer(prefers_color_scheme=scheme)
-            for width in WIDTHS:
-                browser.open(f"http://{server.host}/runs/{run.record.run_id}", width)
-                browser.take_screenshot(Path(str(shots)) / f"web-gpus-{width}-{scheme}.png")
