@@ -12,7 +12,7 @@
 | docs/redaction.md | rules/secrets/*.toml |
 | docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
 | docs/configuration.md, options in docs/airflow.md, docs/prefect.md | declarations of the options |
-| docs/cli.md | ``gpualert COMMAND --help`` |
+| docs/cli.md, docs/gpualert.1 | ``gpualert COMMAND --help`` |
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from docs.pages.channels import make_channels_page
 from docs.pages.cli import make_cli_page
 from docs.pages.configuration import format_options, make_configuration_page
 from docs.pages.evidence import make_evidence_page
+from docs.pages.man import make_man_page
 from docs.pages.markdown import ROOT, replace_block
 from docs.pages.performance import make_performance_page
 from docs.pages.redaction import make_redaction_page
@@ -56,6 +57,7 @@ def make_pages() -> dict[Path, str]:
         DOCS / "evidence.md": make_evidence_page(),
         DOCS / "warnings.md": make_warnings_page(),
         DOCS / "cli.md": make_cli_page(),
+        DOCS / "gpualert.1": make_man_page(),
         DOCS / "configuration.md": make_configuration_page(),
         **{
             DOCS / page: _insert_options(DOCS / page, interface)

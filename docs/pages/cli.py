@@ -28,17 +28,24 @@ def make_cli_page() -> str:
 
 def _sections(command: str) -> Iterator[str]:
     """Yield the help of a command and of its actions, each as a section."""
-    text = _help_text(command)
+    text = format_help(command)
     yield f"## {f'gpualert {command}'.strip()}\n\n```text\n{text.rstrip()}\n```\n"
     for name in [] if command.startswith("run") else _listed_commands(text):
         yield from _sections(f"{command} {name}".strip())
 
 
-def _help_text(command: str) -> str:
-    """Return the output of ``gpualert COMMAND --help`` at 80 columns."""
+def list_commands(above: str = "") -> list[str]:
+    """Return all commands and their actions, such as "outbox list"."""
+    names = [f"{above} {name}".strip() for name in _listed_commands(format_help(above))]
+    actions = {name: [] if name == "run" else list_commands(name) for name in names}
+    return [one for name in names for one in (name, *actions[name])]
+
+
+def format_help(command: str, width: int = 80) -> str:
+    """Return the output of ``gpualert COMMAND --help`` at so many columns."""
     words = command.split()
-    width = patch.dict(os.environ, COLUMNS="80", NO_COLOR="1")
-    with width, redirect_stdout(StringIO()) as printed, suppress(SystemExit):
+    environment = patch.dict(os.environ, COLUMNS=str(width), NO_COLOR="1")
+    with environment, redirect_stdout(StringIO()) as printed, suppress(SystemExit):
         build_parser(command.partition(" ")[0]).parse_args([*words, "--help"])
     return printed.getvalue()
 

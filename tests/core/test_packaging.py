@@ -90,11 +90,17 @@ def test_wheel_is_whole(name: str, wheels: dict[str, Path]) -> None:
     assert any(file.endswith("/py.typed") for file in files)
 
 
+def test_wheel_has_the_manual_page(wheels: dict[str, Path]) -> None:
+    """The wheel of the core puts gpualert(1) where man finds it in an active environment."""
+    files = metadata(wheels["gpualert-common"])[2]
+    assert any(file.endswith(".data/data/share/man/man1/gpualert.1") for file in files)
+
+
 def test_wheel_has_the_parts_of_pages(wheels: dict[str, Path]) -> None:
     """The core's wheel has each template and style sheet of the source tree."""
     found = metadata(wheels["gpualert-common"])[2]
     package = ROOT / "gpualert_common"
-    parts = [path for end in ("*.j2", "*.css") for path in package.rglob(end)]
+    parts = [path for end in ("*.j2", "*.css", "*.js", "*.svg") for path in package.rglob(end)]
     assert len(parts) > 10
     assert {str(path.relative_to(ROOT)) for path in parts} <= found
 

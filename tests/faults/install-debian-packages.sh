@@ -16,6 +16,7 @@ packages=(
     faketime        # a wall clock that jumps
     iproute2        # machines of a test: network namespaces with a cable between them
     jq              # a reader behind a pipe
+    man-db          # reads our manual page
     postfix         # a mail server as it is used everywhere
     postgresql      # a database for Airflow with several workers
     procps          # ps, pkill by parent
