@@ -109,6 +109,18 @@ def _get_task(dag_id: str, run_id: str, task_id: str, map_index: str) -> TaskNam
 TaskDep = Annotated[TaskName, Depends(_get_task)]
 
 
+def _list_tries(session: SessionDep, task: TaskDep) -> list[TaskTry]:
+    """Return the tries of a task instance.  Raises HTTPException if there is no such one."""
+    tries = list_tries(session, task)
+    if tries is None:
+        raise HTTPException(404)
+    return tries
+
+
+TriesDep = Annotated[list[TaskTry], Depends(_list_tries)]
+TryNumberDep = Annotated[int | None, Query(alias="try")]
+
+
 def _find_try(tries: list[TaskTry], number: int | None) -> TaskTry:
     """Return the chosen try, the newest without a choice.  Raises HTTPException."""
     if number is None and tries:
@@ -120,20 +132,18 @@ def _find_try(tries: list[TaskTry], number: int | None) -> TaskTry:
 
 
 def get_task_page(
-    task: TaskDep, session: SessionDep, try_number: Annotated[int | None, Query(alias="try")] = None
+    task: TaskDep, tries: TriesDep, try_number: TryNumberDep = None
 ) -> HTMLResponse:
     """Return the page of a task instance: its tries, and a frame with the report of one."""
-    tries = list_tries(session, task)
     if not tries:
-        return HTMLResponse(rendering.render_not_started(task))
+        return HTMLResponse(rendering.render_not_started())
     return HTMLResponse(rendering.render_task(task, tries, _find_try(tries, try_number)))
 
 
 def get_report(
-    task: TaskDep, session: SessionDep, try_number: Annotated[int | None, Query(alias="try")] = None
+    task: TaskDep, tries: TriesDep, session: SessionDep, try_number: TryNumberDep = None
 ) -> HTMLResponse:
     """Return the report of a try."""
-    tries = list_tries(session, task)
     wanted = _find_try(tries, try_number)
     found = find_report(session, task, tries, wanted)
     if found.page is not None:

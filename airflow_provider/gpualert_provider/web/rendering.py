@@ -51,7 +51,7 @@ def render_task(task: TaskName, tries: Sequence[TaskTry], chosen: TaskTry) -> st
     return _render("task.html", name=_name(task), tries=tries, chosen=chosen, path=_task_path(task))
 
 
-def render_not_started(task: TaskName) -> str:
+def render_not_started() -> str:
     """Return the page of a task instance of which no try has begun."""
     title, text = "Not started", "The report appears when the first try of this task has begun."
     return _render("message.html", title=title, text=text, refresh_s=_WAIT_S, problem="")

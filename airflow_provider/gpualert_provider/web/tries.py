@@ -47,11 +47,11 @@ class TaskTry(Struct, frozen=True):
         return self.state in _LIVE
 
 
-def list_tries(session: Session, task: TaskName) -> list[TaskTry]:
-    """Return the newest tries, oldest first; an empty list for a task instance that is unknown."""
+def list_tries(session: Session, task: TaskName) -> list[TaskTry] | None:
+    """Return the newest tries, oldest first; None for a task instance that does not exist."""
     latest = session.execute(_select(TaskInstance, task)).first()
     if latest is None:
-        return []
+        return None
     current = _make_try(latest, is_latest=True)
     earlier = session.execute(
         _select(TaskInstanceHistory, task)
