@@ -118,7 +118,7 @@ def make_stored_report(record: Record) -> bytes:
     return data
 
 
-def _attempt_of(ti: Any) -> Attempt:
+def _name_of(ti: Any) -> ReportName:
     number = getattr(ti, "try_number", None) or 1
     return ReportName(ti.dag_id, ti.run_id, ti.task_id, get_map_index(ti), number)
 

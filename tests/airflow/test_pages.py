@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import zlib
+import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 from gpualert_provider import report_store
-from gpualert_provider.report_store import ReportName, read_file, unpack, write_file
+from gpualert_provider.report_store import store_report
 
+from gpualert_common.errors import RecordError
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
 from tests.airflow.pages_client import PagesClient, make_task_path, start_pages
@@ -20,9 +23,84 @@ from tests.supervised import Lab
 
 OOM = (
     "echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a "
-    "total capacity of 79.15 GiB of which 3.12 GiB is free.'; exit 1"
+    "total capacity of 79.15 GiB of which 3.12 GiB is free.'; echo TOP-SECRET-LINE; exit 1"
 )
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m"
+_SOURCE = """
+import datetime
+from airflow.sdk import DAG
+from gpualert_provider.operators.gpualert import GPUAlertOperator
+
+with DAG({name!r}, schedule=None) as dag:
+    GPUAlertOperator(
+        task_id="train",
+        bash_command={command!r},
+        retries={retries},
+        retry_delay=datetime.timedelta(0),
+        retry_by_cause=False,
+    )
+"""
+
+
+class Trained:
+    """A DAG run whose task has failed, and its XCom."""
+
+    def __init__(self, trials: Trials, name: str, retries: int = 0) -> None:
+        self.dag_id = f"{name}_{os.urandom(4).hex()}"
+        source = _SOURCE.format(name=self.dag_id, command=OOM, retries=retries)
+        self.run_id = trials.dag_of(self.dag_id, source).test().run_id
+        self.path = make_task_path(self.dag_id, self.run_id)
+        self.report = f"{self.path}/report"
+
+    def set_xcom(self, value: object, key: str = "gpualert_verdict") -> None:
+        """Write a value to XCom as a task may."""
+        from airflow.models.xcom import XComModel
+
+        names = {"dag_id": self.dag_id, "task_id": "train", "run_id": self.run_id}
+        XComModel.set(key=key, value=value, serialize=False, **names)
+
+    def list_records(self, state: Path) -> list[Path]:
+        """Return the records of the task, oldest first."""
+        found = sorted((state / "runs").iterdir())
+        return [one for one in found if self.dag_id in (one / "spec.json").read_text()]
+
+    def find_pointer(self, state: Path) -> Path:
+        """Return the file that names the last record of the task."""
+        names = {one.name for one in self.list_records(state)}
+        for path in (state / "keys").glob("*/run.json"):
+            if Path(json.loads(path.read_text())["run"]).name in names:
+                return path
+        raise AssertionError("no pointer")
+
+    def read_verdict(self, state: Path) -> dict[str, Any]:
+        """Return the verdict in the last record."""
+        found: dict[str, Any] = json.loads(
+            (self.list_records(state)[-1] / "verdict.json").read_text()
+        )
+        return found
+
+
+class WorkerTask:
+    """The task instance of a try and its log, as far as a report needs them on a worker."""
+
+    def __init__(self, trained: Trained, number: int) -> None:
+        self.dag_id, self.run_id, self.task_id = trained.dag_id, trained.run_id, "train"
+        self.map_index, self.try_number = -1, number
+        self.warnings: list[str] = []
+        self._trained = trained
+
+    def xcom_push(self, key: str, value: object) -> None:
+        """Write to XCom."""
+        self._trained.set_xcom(value, key)
+
+    def info(self, text: str, /, *values: object) -> None:
+        """Log nothing."""
+
+    def warning(self, text: str, /, *values: object) -> None:
+        """Keep a warning."""
+        self.warnings.append(text % values)
+
+    error = warning
 
 
 @pytest.fixture(scope="module")
@@ -32,76 +110,100 @@ def pages(database: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield client
 
 
-class Trained:
-    """A DAG run whose task has ended, and the values in its XCom."""
-
-    def __init__(self, trials: Trials, arguments: str, *, name: str = "", retries: int = 0) -> None:
-        dag_id = f"{name or 'closed'}_{os.urandom(4).hex()}"
-        source = (
-            "import datetime\nfrom airflow.sdk import DAG\n"
-            "from gpualert_provider.operators.gpualert import GPUAlertOperator\n"
-            f"with DAG({dag_id!r}, schedule=None) as dag:\n"
-            f"    GPUAlertOperator(task_id='train', retries={retries}, "
-            f"retry_delay=datetime.timedelta(0), retry_by_cause=False, {arguments})\n"
-        )
-        dag = trials.dag_of(dag_id, source)
-        self.run = dag.test()
-        self.dag_id, self.run_id = dag_id, self.run.run_id
-        self.path = make_task_path(dag_id, self.run_id)
-        _make_known(dag_id)
-
-    def set_xcom(self, key: str, value: object) -> None:
-        """Write a value to XCom as a task may."""
-        from airflow.models.xcom import XComModel
-
-        names = {"dag_id": self.dag_id, "task_id": "train", "run_id": self.run_id}
-        XComModel.set(key=key, value=value, serialize=False, **names)
+@pytest.fixture(scope="module")
+def runs(
+    database: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Trained, Trained, Path]]:
+    """Yield two trainings that failed, the first in its second try, and their state directory."""
+    lab = Lab(tmp_path_factory.mktemp("trained"))
+    (lab.home / "tmp").mkdir()
+    numbers = (signal.SIGTERM, signal.SIGALRM, signal.SIGINT)
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in numbers}
+    trials = Trials(lab)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in lab.environment().items():
+            patch.setenv(name, value)
+        closed, opened = Trained(trials, "closed", retries=1), Trained(trials, "open")
+    yield closed, opened, lab.state
+    trials.end()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
-def _make_known(dag_id: str) -> None:
-    """Let Airflow list the DAG, as after the file was parsed."""
-    from airflow.models.dag import DagModel
-    from airflow.utils.session import create_session
-
-    with create_session() as session:
-        model = session.get(DagModel, dag_id)
-        assert model is not None
-        model.is_stale = False
+@pytest.fixture
+def state(
+    runs: tuple[Trained, Trained, Path], lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Return a copy of their state directory, which is that of the API server."""
+    shutil.copytree(runs[2], lab.state)
+    return lab.state
 
 
-def test_report_of_the_record(pages: PagesClient, trials: Trials, lab: Lab) -> None:
-    """The report is made of the record of each try."""
-    trained = Trained(trials, f"bash_command={OOM!r}", retries=1)
-    shown = pages.get(trained.path)
+@pytest.fixture
+def closed(runs: tuple[Trained, Trained, Path]) -> Iterator[Trained]:
+    """Yield the training that few may see; its XCom is restored after the test."""
+    yield runs[0]
+    runs[0].set_xcom(runs[0].read_verdict(runs[2]))
+
+
+@pytest.fixture
+def opened(runs: tuple[Trained, Trained, Path]) -> Trained:
+    """Return the training that everyone who may read logs may see."""
+    return runs[1]
+
+
+@pytest.fixture
+def elsewhere(lab: Lab, closed: Trained) -> None:
+    """Give the API server a state directory without records."""
+
+
+def test_report_of_the_record(pages: PagesClient, closed: Trained, state: Path) -> None:
+    """The report of each try is made of its own record."""
+    shown = pages.get(closed.path)
     assert (shown.status_code, shown.text.count('class="try')) == (200, 2)
-    records = {path.name for path in lab.records()}
-    assert len(records) == 2
-    found = set()
-    for number in (1, 2):
-        answer = pages.get(f"{trained.path}/report?try={number}")
+    for number, record in enumerate(closed.list_records(state), start=1):
+        answer = pages.get(f"{closed.report}?try={number}")
         assert answer.status_code == 200
         assert "sandbox" in answer.headers["content-security-policy"]
-        found |= {name for name in records if name in answer.text}
-    assert found == records
+        assert record.name in answer.text
 
 
 @pytest.mark.parametrize(
-    ("user", "closed", "opened"),
-    [("admin", 200, 200), ("viewer", 200, 200), ("openview", 403, 200), ("shortsight", 403, 403),
-     ("", 401, 401)],
+    ("user", "closed_status", "opened_status"),
+    [
+        ("admin", 200, 200),
+        ("viewer", 200, 200),
+        ("openview", 403, 200),
+        ("shortsight", 403, 403),
+        ("", 401, 401),
+    ],
 )
 def test_rights(
-    pages: PagesClient, trials: Trials, user: str, closed: int, opened: int
+    pages: PagesClient,
+    closed: Trained,
+    opened: Trained,
+    state: Path,
+    user: str,
+    closed_status: int,
+    opened_status: int,
 ) -> None:
     """A user sees the pages of a task only with the right to its logs and XComs."""
-    for name, status in (("closed", closed), ("open", opened)):
-        trained = Trained(trials, f"bash_command={OOM!r}", name=name)
-        for path in (trained.path, f"{trained.path}/report"):
+    listed = pages.get("/gpualert/failures?days=7", user).text
+    for trained, status in ((closed, closed_status), (opened, opened_status)):
+        for path in (trained.path, trained.report):
             answer = pages.get(path, user)
             assert answer.status_code == status
             assert ("GiB" in answer.text) <= (status == 200)
-        listed = pages.get("/gpualert/failures?days=7", user)
-        assert (trained.dag_id in listed.text) == (status == 200)
+        assert (trained.dag_id in listed) == (status == 200)
+
+
+def test_token_of_another_server(pages: PagesClient, closed: Trained, state: Path) -> None:
+    """A cookie that this server did not sign shows nothing."""
+    client = pages.of("")
+    for cookie in ("x", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiIsInJvbGUiOiJhZG1pbiJ9."):
+        client.cookies.set("_token", cookie)
+        assert client.get(closed.report).status_code in (401, 403)
+        client.cookies.clear()
 
 
 def test_only_get(pages: PagesClient) -> None:
@@ -110,239 +212,119 @@ def test_only_get(pages: PagesClient) -> None:
         assert pages.of("admin").request(method, "/gpualert/failures").status_code == 405
 
 
-def test_unknown_names(pages: PagesClient, trials: Trials) -> None:
+def test_unknown_names(pages: PagesClient, closed: Trained) -> None:
     """A task instance, a try or a file that does not exist is not found."""
-    trained = Trained(trials, "bash_command='true'")
     for path in (
-        make_task_path(trained.dag_id, trained.run_id, "other"),
-        make_task_path(trained.dag_id, trained.run_id, index=4),
-        make_task_path(trained.dag_id, trained.run_id, index="x"),
-        f"{trained.path}?try=7",
-        f"{trained.path}/report?try=0",
+        make_task_path(closed.dag_id, closed.run_id, "other"),
+        make_task_path(closed.dag_id, closed.run_id, index=4),
+        make_task_path(closed.dag_id, closed.run_id, index="x"),
+        make_task_path(closed.dag_id, closed.run_id, index="9" * 4000),
+        f"{closed.path}?try=7",
+        f"{closed.report}?try=0",
+        f"{closed.report}?try={'9' * 30}",
+        "/gpualert/failures?page=x",
         "/gpualert/static/..%2Fplugin.py",
         "/gpualert/static/base.html",
     ):
         assert pages.get(path).status_code == 404, path
 
 
-def test_verdict_of_xcom(
-    pages: PagesClient, trials: Trials, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Where the record cannot be read, the page shows the verdict in XCom."""
-    trained = Trained(trials, f"bash_command={OOM!r}")
-    monkeypatch.setenv("GPUALERT_STATE_DIR", str(tmp_path / "elsewhere"))
-    answer = pages.get(f"{trained.path}/report")
+def test_verdict_of_xcom(pages: PagesClient, closed: Trained, elsewhere: None) -> None:
+    """Where the record cannot be read, the page shows the verdict in XCom, for the newest try."""
+    answer = pages.get(closed.report)
     assert "Tried to allocate 20.00 GiB" in answer.text
     assert "report_store" in answer.text
+    assert "GPUALERT_STATE_DIR" in pages.get(f"{closed.report}?try=1").text
 
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "x", [], {}, 7, {"cause": "cuda_oom"}, {"schema": 99}, {"headline": ["x"] * 9},
-     {"cause": {"a": 1}, "measured": {"gpu_seconds": "many"}}, {"cause": "x", "measured": []}],
+    [
+        *(None, "", "x", [], {}, 7, {"cause": "cuda_oom"}, {"schema": 99}, "x" * 500_000),
+        {"headline": ["x"] * 9},
+        {"cause": {"a": 1}, "measured": {"gpu_seconds": "many"}},
+        {"cause": "x", "measured": [], "attribution": ["y"]},
+    ],
+    ids=lambda value: repr(value)[:40],
 )
 def test_values_that_are_no_verdict(
-    pages: PagesClient,
-    trials: Trials,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    value: object,
+    pages: PagesClient, closed: Trained, elsewhere: None, value: object
 ) -> None:
     """A value that is no verdict breaks no page; the tab says how a report is kept."""
-    trained = _one_of(trials)
-    trained.set_xcom("gpualert_verdict", value)
-    monkeypatch.setenv("GPUALERT_STATE_DIR", str(tmp_path / "elsewhere"))
-    assert "GPUALERT_STATE_DIR" in pages.get(f"{trained.path}/report").text
+    closed.set_xcom(value)
+    assert "GPUALERT_STATE_DIR" in pages.get(closed.report).text
     assert pages.get("/gpualert/failures").status_code == 200
 
 
-_made: list[Trained] = []
-
-
-def _one_of(trials: Trials) -> Trained:
-    """Return a run for tests that only replace its XCom; a DAG run takes seconds."""
-    if not _made:
-        _made.append(Trained(trials, f"bash_command={OOM!r}"))
-    return _made[0]
-
-
 def test_hostile_verdict(
-    pages: PagesClient, trials: Trials, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    pages: PagesClient, closed: Trained, runs: tuple[Trained, Trained, Path], elsewhere: None
 ) -> None:
     """Texts of a verdict are shown as they are: no markup, no control or bidi characters."""
-    trained = Trained(trials, f"bash_command={OOM!r}")
-    verdict = json.loads(_find_record(trained).joinpath("verdict.json").read_text())
-    verdict |= {"headline": HOSTILE, "do": [HOSTILE], "host": HOSTILE, "log_path": HOSTILE}
-    trained.set_xcom("gpualert_verdict", verdict)
-    monkeypatch.setenv("GPUALERT_STATE_DIR", str(tmp_path / "elsewhere"))
-    for path in (f"{trained.path}/report", "/gpualert/failures"):
+    changed = {name: HOSTILE for name in ("headline", "host", "log_path", "implies", "run_id")}
+    closed.set_xcom({**closed.read_verdict(runs[2]), **changed, "do": [HOSTILE]})
+    for path in (closed.report, "/gpualert/failures"):
         shown = pages.get(path).text
         assert "&lt;script&gt;" in shown
         for part in ("<script>", "<img", "\u202e", "\x1b"):
             assert part not in shown
 
 
-def _find_record(trained: Trained) -> Path:
-    from gpualert_common.record_locations import list_places, list_record_paths
-
-    for path in list_record_paths(list_places(os.environ["GPUALERT_STATE_DIR"])):
-        if trained.dag_id in Path(path, "spec.json").read_text():
-            return Path(path)
-    raise AssertionError("no record")
-
-
 def test_no_path_of_a_task_is_opened(
-    pages: PagesClient, trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    pages: PagesClient, closed: Trained, state: Path, tmp_path: Path
 ) -> None:
     """Neither XCom nor a pointer leads to a record outside of the state directories."""
-    trained = Trained(trials, f"bash_command={OOM!r}")
-    record = _find_record(trained)
+    verdict = closed.read_verdict(state)
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o700)
-    moved = outside / record.name
-    record.rename(moved)
-    (pointer,) = [
-        path for path in (lab.state / "keys").glob("*/run.json") if record.name in path.read_text()
-    ]
-    pointer.write_text(json.dumps({"schema": 1, "run": str(moved)}))
-    verdict = json.loads((moved / "verdict.json").read_text())
-    trained.set_xcom("gpualert_verdict", {**verdict, "record": str(moved), "headline": "FROM XCOM"})
-    assert "FROM XCOM" in pages.get(f"{trained.path}/report").text
+    for record in closed.list_records(state):
+        moved = record.rename(outside / record.name)
+    for pointer in (state / "keys").glob("*/run.json"):
+        pointer.write_text(json.dumps({"schema": 1, "run": str(moved)}))
+    closed.set_xcom({**verdict, "record": str(moved), "headline": "OF XCOM"})
+    assert "OF XCOM" in pages.get(closed.report).text
 
 
-def test_record_of_another_task(pages: PagesClient, trials: Trials, lab: Lab) -> None:
+def test_record_of_another_task(
+    pages: PagesClient, closed: Trained, opened: Trained, state: Path
+) -> None:
     """A pointer to the record of another task shows nothing of it."""
-    secret = Trained(trials, "bash_command='echo TOP-SECRET-LINE; exit 1'")
-    mine = Trained(trials, f"bash_command={OOM!r}", name="open")
-    theirs, ours = _find_record(secret), _find_record(mine)
-    (pointer,) = [
-        path for path in (lab.state / "keys").glob("*/run.json") if ours.name in path.read_text()
-    ]
-    pointer.write_text(json.dumps({"schema": 1, "run": str(theirs)}))
-    shown = pages.get(f"{mine.path}/report", "openview")
+    theirs = closed.list_records(state)[-1]
+    opened.find_pointer(state).write_text(json.dumps({"schema": 1, "run": str(theirs)}))
+    shown = pages.get(opened.report, "openview")
     assert shown.status_code == 200
     assert theirs.name not in shown.text
-    assert "TOP-SECRET-LINE" not in shown.text
 
 
-def test_link_in_a_record(pages: PagesClient, trials: Trials, tmp_path: Path) -> None:
+def test_link_in_a_record(pages: PagesClient, closed: Trained, state: Path, tmp_path: Path) -> None:
     """A log that was replaced by a link to another file is not read."""
-    trained = Trained(trials, f"bash_command={OOM!r}")
-    record = _find_record(trained)
     secret = tmp_path / "airflow.cfg"
-    secret.write_text("error: fernet_key = DO-NOT-SHOW\n" * 50)
+    secret.write_text("RuntimeError: fernet_key = DO-NOT-SHOW\n" * 50)
+    record = closed.list_records(state)[-1]
     (record / "output.log").unlink()
     (record / "output.log").symlink_to(secret)
     (record / "verdict.json").unlink()
-    answer = pages.get(f"{trained.path}/report")
+    answer = pages.get(closed.report)
     assert answer.status_code == 200
     assert "DO-NOT-SHOW" not in answer.text
 
 
-STORES = ["xcom", "folder"]
-
-
-@pytest.mark.parametrize("kind", STORES)
-def test_store(
-    pages: PagesClient,
-    trials: Trials,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    kind: str,
-) -> None:
-    """The worker stores the report; without the record the tab shows the stored one."""
-    store = "xcom" if kind == "xcom" else f"file://{tmp_path}/reports"
-    monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", store)
-    trained = Trained(trials, f"bash_command={OOM!r}", retries=1)
-    run_id = _find_record(trained).name
-    monkeypatch.setenv("GPUALERT_STATE_DIR", str(tmp_path / "elsewhere"))
-    latest = pages.get(f"{trained.path}/report?try=2")
-    assert "sandbox" in latest.headers["content-security-policy"]
-    assert "Tried to allocate 20.00 GiB" in latest.text
-    first = pages.get(f"{trained.path}/report?try=1")
-    is_stored = "sandbox" in first.headers["content-security-policy"]
-    assert is_stored == (kind == "folder")
-    assert run_id in (first.text if is_stored else latest.text) or run_id in latest.text
-
-
-@pytest.mark.parametrize("store", ["file:///proc/nowhere", "nosuch://bucket/x", "s3://x"])
-def test_store_that_fails(
-    trials: Trials,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    store: str,
-) -> None:
-    """A store that cannot be written changes no task; its log says so."""
-    monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", store)
-    done = trials.train("bash_command='echo done'")
-    assert (done.state, done.returned) == ("success", "done")
-    assert f"The report could not be stored in {store}" in capfd.readouterr()[0]
-
-
-def test_stalled_store(
-    trials: Trials, lab: Lab, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """A store that never answers holds the task no longer than the deadline."""
-    folder = lab.home / "fifo"
-    folder.mkdir()
-    monkeypatch.setattr(report_store, "DEADLINE_S", 0.5)
-    dag = trials.dag("bash_command='echo done'")
-    target = folder / dag.dag_id
-    os.mkfifo(target)  # the store opens it as a folder, or waits for a reader
-    monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", f"file://{folder}")
-    assert trials.test(dag).state == "success"
-    assert "The report could not be stored" in capfd.readouterr()[0]
-
-
-def test_names_in_a_store(tmp_path: Path) -> None:
-    """No name of a DAG or a run leads out of the store, and no two share a report."""
-    store = f"file://{tmp_path}/store"
-    pages = {}
-    for names in (("..", "..", ".."), ("a/b", "c", "d"), ("a", "b/c", "d"), (".", "x y", "ü")):
-        name = ReportName(*names, map_index=-1, number=1)
-        pages[name] = f"<!doctype html>{names}"
-        write_file(store, name, zlib.compress(pages[name].encode()))
-    assert {path.name for path in tmp_path.iterdir()} == {"store"}
-    assert {name: read_file(store, name) for name in pages} == pages
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"plain",
-        zlib.compress(b"root:x:0:0"),
-        zlib.compress(b"<!doctype html>" + bytes(200 << 20)),
-        zlib.compress(b"<!doctype html>")[:-3],
-        os.urandom(2 << 20),
-    ],
-    ids=["empty", "plain", "no page", "bomb", "cut", "too large"],
-)
-def test_stored_data_that_is_no_report(data: bytes) -> None:
-    """Data that is no report of ours is not shown."""
-    assert unpack(data) is None
-    assert report_store.read_xcom(base64.b64encode(data).decode()) is None
-
-
-def test_record_that_is_not_trusted(pages: PagesClient, trials: Trials) -> None:
+def test_record_that_is_not_trusted(pages: PagesClient, closed: Trained, state: Path) -> None:
     """A record that others can write is not read; the tab shows XCom."""
-    trained = Trained(trials, f"bash_command={OOM!r}")
-    record = _find_record(trained)
+    record = closed.list_records(state)[-1]
     record.chmod(0o777)
-    with pytest.raises(Exception, match="not trusted"):
+    with pytest.raises(RecordError, match="not trusted"):
         Record.open(str(record))
-    assert "report_store" in pages.get(f"{trained.path}/report").text
+    assert "report_store" in pages.get(closed.report).text
 
 
-def test_headers(pages: PagesClient, trials: Trials) -> None:
+def test_headers(pages: PagesClient, closed: Trained, state: Path) -> None:
     """Every answer forbids foreign frames, scripts and caches."""
-    trained = Trained(trials, "bash_command='true'")
     for user, path in (
-        ("admin", trained.path),
-        ("admin", f"{trained.path}/report"),
+        ("admin", closed.path),
+        ("admin", closed.report),
         ("admin", "/gpualert/failures"),
-        ("", trained.path),
-        ("openview", trained.path),
+        ("", closed.path),
+        ("openview", closed.path),
         ("admin", "/gpualert/nothing"),
     ):
         headers = pages.get(path, user).headers
@@ -353,3 +335,46 @@ def test_headers(pages: PagesClient, trials: Trials) -> None:
         assert headers["cache-control"] == "no-store"
 
 
+def test_store_that_never_answers(
+    closed: Trained,
+    runs: tuple[Trained, Trained, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """A store that never answers holds the task no longer than the deadline."""
+    ti = WorkerTask(closed, 1)
+    run_id = quote(closed.run_id, safe="")
+    pipe = tmp_path / closed.dag_id / run_id / "train" / "-1" / "1.html.z"
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)  # opening it waits for a reader
+    monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", f"file://{tmp_path}")
+    monkeypatch.setattr(report_store, "DEADLINE_S", 3.0)
+    record = Record.open(str(closed.list_records(runs[2])[0]))
+    store_report(ti, record, ti, with_xcom=True)
+    os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
+    assert ti.warnings == [
+        f"The report could not be stored in file://{tmp_path}: not done after 3 s"
+    ]
+
+
+@pytest.mark.parametrize("kind", ["xcom", "folder"])
+def test_stored_report(
+    pages: PagesClient,
+    closed: Trained,
+    runs: tuple[Trained, Trained, Path],
+    elsewhere: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    """Without the record the tab shows the report that the worker stored for the try."""
+    store = "xcom" if kind == "xcom" else f"file://{tmp_path}/reports"
+    monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", store)
+    for number, path in enumerate(closed.list_records(runs[2]), start=1):
+        ti = WorkerTask(closed, number)
+        store_report(ti, Record.open(str(path)), ti, with_xcom=True)
+        assert ti.warnings == []
+        shown = pages.get(f"{closed.report}?try={number}")
+        if number == 2 or kind == "folder":
+            assert path.name in shown.text
+            assert "sandbox" in shown.headers["content-security-policy"]

@@ -6,6 +6,7 @@ ask the auth manager for the right to the logs and XComs of the DAG, which is al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessE
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
 from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
@@ -52,6 +54,7 @@ _MEDIA_TYPES = {
 _TASK_PATH = "/dags/{dag_id}/runs/{run_id}/tasks/{task_id}/{map_index}"
 _NOT_MAPPED = "{MAP_INDEX}"
 """Airflow leaves the placeholder as it is for a task that is not mapped."""
+_MAP_INDEX = re.compile(r"-1|[0-9]{1,9}", re.ASCII)
 _PERIODS_DAYS = (7, 30, 90)
 _MOST_NAME = 300
 
@@ -67,6 +70,7 @@ def make_application() -> FastAPI:
     application = FastAPI(title="GPUAlert", docs_url=None, redoc_url=None, openapi_url=None)
     application.middleware("http")(_add_headers)
     application.add_exception_handler(StarletteHTTPException, _show_error)
+    application.add_exception_handler(RequestValidationError, _show_error)
     application.get("/static/{name}")(get_static_file)
     application.get(_TASK_PATH, dependencies=_may_see_task)(get_task_page)
     application.get(f"{_TASK_PATH}/report", dependencies=_may_see_task)(get_report)
@@ -84,7 +88,7 @@ async def _add_headers(
 
 
 async def _show_error(_request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, StarletteHTTPException) else 500
+    status = error.status_code if isinstance(error, StarletteHTTPException) else 404
     return HTMLResponse(rendering.render_error(status), status)
 
 
@@ -99,11 +103,9 @@ def get_static_file(name: str) -> Response:
 def _get_task(dag_id: str, run_id: str, task_id: str, map_index: str) -> TaskName:
     if map_index == _NOT_MAPPED:
         return TaskName(dag_id, run_id, task_id)
-    try:
-        index = int(map_index)
-    except ValueError:
-        raise HTTPException(404) from None
-    return TaskName(dag_id, run_id, task_id, index)
+    if not _MAP_INDEX.fullmatch(map_index):
+        raise HTTPException(404)
+    return TaskName(dag_id, run_id, task_id, int(map_index))
 
 
 TaskDep = Annotated[TaskName, Depends(_get_task)]
@@ -118,7 +120,7 @@ def _list_tries(session: SessionDep, task: TaskDep) -> list[TaskTry]:
 
 
 TriesDep = Annotated[list[TaskTry], Depends(_list_tries)]
-TryNumberDep = Annotated[int | None, Query(alias="try")]
+TryNumberDep = Annotated[int | None, Query(alias="try", ge=0, le=10**6)]
 
 
 def _find_try(tries: list[TaskTry], number: int | None) -> TaskTry:
