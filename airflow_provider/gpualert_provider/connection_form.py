@@ -26,7 +26,7 @@ FIELDS = {
 """Fields in the connection's extra."""
 
 REPORT_STORE = (
-    "Place where workers store the reports of finished runs and the API server reads them, where it "
-    "cannot read their records: xcom, or the URL of a folder. Empty for none."
+    "Place where workers store the reports of finished runs, for an API server that cannot read "
+    "their records: xcom, or the URL of a folder. Empty for none."
 )
 """Description of the option in Airflow's configuration."""

@@ -7,13 +7,11 @@ application that answers requests is made when the first one comes.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, ClassVar
-from urllib.parse import urlsplit
+from typing import Any
 
-from airflow.providers.common.compat.sdk import AirflowPlugin, conf
+from airflow.providers.common.compat.sdk import AirflowPlugin
 
-PREFIX = "/gpualert"
-"""Path of all pages, below that of Airflow's API server."""
+from gpualert_provider.page_paths import PREFIX, TAB, get_root_path
 
 _ICON = f"{PREFIX}/static/icon.svg"
 _TASK = "dags/{DAG_ID}/runs/{RUN_ID}/tasks/{TASK_ID}/{MAP_INDEX}"
@@ -41,30 +39,25 @@ class PagesOnDemand:
         await self._application(scope, receive, send)
 
 
-def get_root_path() -> str:
-    """Return the path at which Airflow's pages begin, without a slash at its end."""
-    return urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
-
-
 def _make_view(name: str, destination: str, page: str) -> dict[str, str]:
     root = get_root_path()
     return {
         "name": name,
         "href": f"{root}{PREFIX}/{page}",
         "destination": destination,
-        "url_route": "gpualert" if destination == "nav" else "gpualert-report",
+        "url_route": "gpualert" if destination == "nav" else TAB,
         "icon": f"{root}{_ICON}",
     }
 
 
-class GPUAlertPlugin(AirflowPlugin):  # type: ignore[misc]
+class GPUAlertPlugin(AirflowPlugin):
     """Pages of GPUAlert in Airflow's API server."""
 
     name = "gpualert"
-    fastapi_apps: ClassVar[list[Any]] = [
+    fastapi_apps: list[Any] = [  # noqa: RUF012 - as Airflow declares it
         {"app": PagesOnDemand(), "url_prefix": PREFIX, "name": "GPUAlert"}
     ]
-    external_views: ClassVar[list[Any]] = [
+    external_views: list[Any] = [  # noqa: RUF012 - as Airflow declares it
         _make_view("GPUAlert", "task_instance", _TASK),
         _make_view("GPUAlert", "nav", "failures"),
     ]

@@ -131,9 +131,7 @@ def runs(
 
 
 @pytest.fixture
-def state(
-    runs: tuple[Trained, Trained, Path], lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def state(runs: tuple[Trained, Trained, Path], lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of their state directory, which is that of the API server."""
     shutil.copytree(runs[2], lab.state)
     return lab.state
@@ -230,7 +228,7 @@ def test_unknown_names(pages: PagesClient, closed: Trained) -> None:
 
 
 def test_verdict_of_xcom(pages: PagesClient, closed: Trained, elsewhere: None) -> None:
-    """Where the record cannot be read, the page shows the verdict in XCom, for the newest try."""
+    """Without a readable record the page shows the verdict in XCom, for the newest try."""
     answer = pages.get(closed.report)
     assert "Tried to allocate 20.00 GiB" in answer.text
     assert "report_store" in answer.text
@@ -260,7 +258,7 @@ def test_hostile_verdict(
     pages: PagesClient, closed: Trained, runs: tuple[Trained, Trained, Path], elsewhere: None
 ) -> None:
     """Texts of a verdict are shown as they are: no markup, no control or bidi characters."""
-    changed = {name: HOSTILE for name in ("headline", "host", "log_path", "implies", "run_id")}
+    changed = dict.fromkeys(("headline", "host", "log_path", "implies", "run_id"), HOSTILE)
     closed.set_xcom({**closed.read_verdict(runs[2]), **changed, "do": [HOSTILE]})
     for path in (closed.report, "/gpualert/failures"):
         shown = pages.get(path).text

@@ -110,7 +110,8 @@ class Person:
 
     def read(self) -> str:
         """Return the text of the page or frame."""
-        return str(self.browser.evaluate("return document.body.innerText"))
+        script = "return document.body ? document.body.innerText : ''"
+        return str(self.browser.evaluate(script))
 
     def enter_frames(self, count: int) -> None:
         """Go into the frame of the page, and into the frame in it."""

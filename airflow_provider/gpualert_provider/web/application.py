@@ -21,7 +21,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from gpualert_provider.plugin import get_root_path
 from gpualert_provider.web import rendering
 from gpualert_provider.web.failure_summary import FailureFilter, summarize
 from gpualert_provider.web.task_report import find_report
@@ -133,9 +132,7 @@ def _find_try(tries: list[TaskTry], number: int | None) -> TaskTry:
     raise HTTPException(404)
 
 
-def get_task_page(
-    task: TaskDep, tries: TriesDep, try_number: TryNumberDep = None
-) -> HTMLResponse:
+def get_task_page(task: TaskDep, tries: TriesDep, try_number: TryNumberDep = None) -> HTMLResponse:
     """Return the page of a task instance: its tries, and a frame with the report of one."""
     if not tries:
         return HTMLResponse(rendering.render_not_started())
@@ -169,7 +166,5 @@ def get_failures(
     permitted = get_auth_manager().get_authorized_dag_ids(user=user, method="GET")
     chosen = FailureFilter(cause, dag_id, page)
     summary = summarize(list_verdicts(session, since, permitted), chosen)
-    shown = rendering.render_failures(
-        summary, chosen, days=days, periods=_PERIODS_DAYS, root=get_root_path()
-    )
+    shown = rendering.render_failures(summary, chosen, days=days, periods=_PERIODS_DAYS)
     return HTMLResponse(shown)

@@ -67,9 +67,7 @@ def summarize(verdicts: Iterable[TaskVerdict], chosen: FailureFilter) -> Failure
         [one.task.dag_id for one in found if one.is_failed],
         total,
     )
-    dags = _group(
-        found, [one.task.dag_id for one in found], [one.cause for one in found], total
-    )
+    dags = _group(found, [one.task.dag_id for one in found], [one.cause for one in found], total)
     matches = [one for one in found if chosen.accepts(one)]
     pages = max(1, -(-len(matches) // PAGE_ROWS))
     page = min(max(1, chosen.page), pages)

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import jinja2
 
@@ -18,7 +18,12 @@ from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.report.verdict_view import EvidenceItem, view_verdict
 from gpualert_common.report.wording import describe_attribution
 from gpualert_provider.identity import make_name
-from gpualert_provider.plugin import PREFIX, get_root_path
+from gpualert_provider.page_paths import (
+    PREFIX,
+    get_root_path,
+    make_page_path,
+    make_tab_path,
+)
 from gpualert_provider.web.failure_summary import FailureFilter, FailureSummary
 from gpualert_provider.web.task_verdicts import MOST_ROWS
 from gpualert_provider.web.tries import TaskName, TaskTry
@@ -33,14 +38,9 @@ _WAIT_S = 5
 _ERRORS = {
     401: (
         "Not logged in",
-        "Log in to Airflow, then open this page again. Airflow 3.1.0 shows its pages only to "
-        "scripts; the tab needs 3.1.1 or newer.",
+        "Log in to Airflow, then open this page again. A page needs Airflow 3.1.1 or newer.",
     ),
-    403: (
-        "No access",
-        "Your account may not read the task logs and XComs of this DAG. An administrator of "
-        "Airflow can give it the right.",
-    ),
+    403: ("No access", "Your account may not read the task logs and XComs of this DAG."),
     404: ("Not found", "There is no such task instance, try or page."),
 }
 _OTHER_ERROR = ("The page could not be made", "The log of the API server says why.")
@@ -48,7 +48,8 @@ _OTHER_ERROR = ("The page could not be made", "The log of the API server says wh
 
 def render_task(task: TaskName, tries: Sequence[TaskTry], chosen: TaskTry) -> str:
     """Return the page of a task instance: its tries, and a frame with the report of one."""
-    return _render("task.html", name=_name(task), tries=tries, chosen=chosen, path=_task_path(task))
+    name, path = make_name(task.dag_id, task.task_id, task.map_index), make_page_path(task)
+    return _render("task.html", name=name, tries=tries, chosen=chosen, path=path)
 
 
 def render_not_started() -> str:
@@ -65,7 +66,6 @@ def render_verdict(verdict: Verdict, problem: str) -> str:
     return _render(
         "verdict.html",
         view=view,
-        summary=view.summarize(),
         sections=[(title, items) for title, items in sections if items],
         facts=_list_facts(verdict, text),
         problem=one_line(problem, 500),
@@ -104,7 +104,6 @@ def render_failures(
     *,
     days: int,
     periods: Sequence[int],
-    root: str,
 ) -> str:
     """Return the page of the failures of a period."""
 
@@ -120,31 +119,16 @@ def render_failures(
         days=days,
         periods=periods,
         link=link,
-        task_link=lambda task: f"{root}/{_make_ui_path(task)}",
+        task_link=make_tab_path,
         most_rows=MOST_ROWS,
     )
 
 
-def _make_ui_path(task: TaskName) -> str:
-    """Return the path of our tab in Airflow's page of a task instance."""
-    names = [quote(name, safe="") for name in (task.dag_id, task.run_id, task.task_id)]
-    mapped = f"/mapped/{task.map_index}" if task.map_index >= 0 else ""
-    return "dags/{}/runs/{}/tasks/{}".format(*names) + f"{mapped}/plugin/gpualert-report"
-
-
-def _task_path(task: TaskName) -> str:
-    names = [quote(name, safe="") for name in (task.dag_id, task.run_id, task.task_id)]
-    path = "dags/{}/runs/{}/tasks/{}".format(*names)
-    return f"{get_root_path()}{PREFIX}/{path}/{task.map_index}"
-
-
-def _name(task: TaskName) -> str:
-    return make_name(task.dag_id, task.task_id, task.map_index)
-
-
 def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(
-        static=f"{get_root_path()}{PREFIX}/static", **values
+    return (
+        _environment()
+        .get_template(template)
+        .render(static=f"{get_root_path()}{PREFIX}/static", **values)
     )
 
 

@@ -61,16 +61,14 @@ def _read_record(
         return make_report(record, refresh_s=REFRESH_S), ""
     except (GPUAlertError, OSError) as error:
         return None, f"Its record cannot be read: {error}"
-    except Exception:
+    except Exception:  # noqa: BLE001 - the tab shows the verdict in XCom instead
         _LOG.exception("No report of the record %s", record.path)
         return None, "The report of its record could not be made; the API server's log says why."
     finally:
         record.close()
 
 
-def _read_store(
-    session: Session, task: TaskName, wanted: TaskTry
-) -> tuple[str | None, str]:
+def _read_store(session: Session, task: TaskName, wanted: TaskTry) -> tuple[str | None, str]:
     store = get_store()
     if not store:
         return None, ""
@@ -79,6 +77,6 @@ def _read_store(
     name = ReportName(task.dag_id, task.run_id, task.task_id, task.map_index, wanted.number)
     try:
         return read_file(store, name), ""
-    except Exception:
+    except Exception:  # noqa: BLE001 - a store may raise anything
         _LOG.exception("The report store %s cannot be read", store)
         return None, "The report store cannot be read; the API server's log says why."

@@ -30,7 +30,8 @@ _HOSTILE = (
     r"printf '<script>document.title=1</script><img src=x onerror=alert(1)>\n';"
     r"printf '\033[31m\033]0;title\007\342\200\256drowssap\n';"
     r"head -c 2000000 /dev/zero | tr '\0' x; echo;"
-    r"""echo 'RuntimeError: </pre></main><svg onload="document.title=1"><style>*{display:none}</style>';"""
+    r"""echo 'RuntimeError: </pre></main><svg onload="document.title=1">"""
+    r"""<style>*{display:none}</style>';"""
     "exit 1"
 )
 
@@ -43,4 +44,6 @@ with DAG("trainings", schedule=None, default_args={"retry_by_cause": False}) as 
     GPUAlertOperator.partial(task_id="hostile").expand(bash_command=[_HOSTILE])
 
 with DAG("open_trainings", schedule=None) as open_dag:
-    GPUAlertOperator(task_id="fails", bash_command="echo 'ModuleNotFoundError: No module named x'; exit 1")
+    GPUAlertOperator(
+        task_id="fails", bash_command="echo 'ModuleNotFoundError: No module named x'; exit 1"
+    )
