@@ -166,7 +166,7 @@ def _check_live(person: Person, run: str) -> None:
     person.browser.driver.switch_to.default_content()
     person.shoot("live-1280", whole=False)
     (airflow.outputs / "go-on").touch()
-    until(lambda: "200" in read_report() and "step 40 of 200" not in read_report(), "its end", 90)
+    until(lambda: "Still running" not in (read_report() or "Still running"), "its end", 90)
     person.browser.driver.switch_to.default_content()
     until(lambda: "success" in person.read(), "the state of the try", 60)
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MOST_NAME = 120
+_MOST_HEADLINE = 200
 _WAIT_S = 5
 """A page without a report is loaded again after so many seconds while the try is live."""
 
@@ -112,9 +113,11 @@ def render_failures(
         values = {"days": days, "cause": chosen.cause, "dag": chosen.dag_id, **changed}
         return "?" + urlencode({key: value for key, value in values.items() if value})
 
+    text = TextSanitizer(Redactor())
     return _render(
         "failures.html",
         summary=summary,
+        headline=lambda value: text.line(value, _MOST_HEADLINE),
         chosen=chosen,
         days=days,
         periods=periods,
