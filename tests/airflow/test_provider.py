@@ -47,6 +47,17 @@ def test_provider_info_imports_nothing() -> None:
     assert loaded.isdisjoint({"airflow", "gpualert_common.record", "gpualert_common.api"})
 
 
+def test_plugin_imports_no_pages() -> None:
+    """The plugin, which every program of Airflow loads, imports nothing that only pages need."""
+    code = (
+        "import airflow.plugins_manager, airflow.sdk.plugins_manager, sys; before = {*sys.modules};"
+        "from gpualert_provider.plugin import GPUAlertPlugin; print(*{*sys.modules} - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    assert loaded == {"airflow", "gpualert_provider"}
+
+
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
