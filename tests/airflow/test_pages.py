@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -376,3 +378,43 @@ def test_stored_report(
         if number == 2 or kind == "folder":
             assert path.name in shown.text
             assert "sandbox" in shown.headers["content-security-policy"]
+
+
+_BACK_END = """
+import base64, sys, zlib
+from airflow.models.xcom import XComModel
+from airflow.sdk.execution_time.xcom import XCom
+from airflow.utils.session import create_session
+from gpualert_provider.report_store import REPORT_KEY
+from gpualert_provider.web.tries import TaskName
+from gpualert_provider.web.xcoms import read_report
+
+page = "<!doctype html>" + "x" * 5000
+names = {"dag_id": sys.argv[1], "run_id": sys.argv[2], "task_id": "train"}
+report = base64.b64encode(zlib.compress(page.encode())).decode()
+value = XCom.serialize_value(report, key=REPORT_KEY, map_index=-1, **names)
+XComModel.set(key=REPORT_KEY, value=value, serialize=False, **names)
+with create_session() as session:
+    assert read_report(session, TaskName(**names)) == page
+    XComModel.set(key=REPORT_KEY, value="file:///etc/passwd", serialize=False, **names)
+    assert read_report(session, TaskName(**names)) is None
+print("stored as", value)
+"""
+
+
+def test_xcom_back_end(closed: Trained, tmp_path: Path) -> None:
+    """A report is read through the XCom back-end, which may keep it elsewhere."""
+    back_end = "airflow.providers.common.io.xcom.backend.XComObjectStorageBackend"
+    variables = {
+        "AIRFLOW__CORE__XCOM_BACKEND": back_end,
+        "AIRFLOW__COMMON_IO__XCOM_OBJECTSTORAGE_PATH": f"file://{tmp_path}/xcom",
+        "AIRFLOW__COMMON_IO__XCOM_OBJECTSTORAGE_THRESHOLD": "10",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _BACK_END, closed.dag_id, closed.run_id],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"stored as file://{tmp_path}/xcom" in done.stdout

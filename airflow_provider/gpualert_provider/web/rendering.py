@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 
 _MOST_NAME = 120
 _MOST_HEADLINE = 200
+_MANY_SECONDS = 100 * 3600
+_TITLES = {
+    "Do": "What to do",
+    "Shows": "The evidence shows",
+    "Implies": "This implies",
+    "Cannot decide": "It cannot decide",
+}
+"""Titles of sections as the report has them."""
 _WAIT_S = 5
 """A page without a report is loaded again after so many seconds while the try is live."""
 
@@ -63,7 +71,10 @@ def render_verdict(verdict: Verdict, problem: str) -> str:
     """Return the page of a verdict of which nothing else is known here."""
     text = TextSanitizer(Redactor())
     view = view_verdict(verdict, text)
-    sections = [(title, [one for one in items if one]) for title, items in view.sections()]
+    sections = [
+        (_TITLES.get(title, title), [one for one in items if one])
+        for title, items in view.sections()
+    ]
     return _render(
         "verdict.html",
         view=view,
@@ -139,6 +150,13 @@ def _short(value: object) -> str:
     return one_line(str(value), _MOST_NAME)
 
 
+def _format_hours(seconds: float) -> str:
+    """Return seconds as hours, such as "0.25" or "1,250"."""
+    if not seconds:
+        return "0"
+    return hours(seconds) if seconds < _MANY_SECONDS else f"{seconds / 3600:,.0f}"
+
+
 def _format_time(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}"
 
@@ -158,7 +176,7 @@ def _environment() -> jinja2.Environment:
     )
     filters: Mapping[str, Any] = {
         "short": _short,
-        "gpu_hours": hours,
+        "gpu_hours": _format_hours,
         "minute": _format_time,
         "fault": describe_attribution,
     }
