@@ -1,4 +1,4 @@
-"""The tab and the page in a real Airflow and a real browser: ``airflow standalone``, Chromium."""
+"""The tab and the page in a real Airflow and a real browser: all of its programs, and Chromium."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHOTS = os.environ.get("GPUALERT_SHOTS")
 
 
 class WithUsers(Standalone):
-    """Airflow with users who log in."""
+    """Airflow with users who log in; ``airflow standalone`` itself allows no other auth manager."""
 
     def __init__(self, home: Path) -> None:
         root = str(_HERE.parents[1])
@@ -40,6 +40,15 @@ class WithUsers(Standalone):
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
             "GPUALERT_NOTIFY": "none",
         }
+
+    def start(self) -> None:
+        """Start all programs and return when the API answers."""
+        self._database.start()
+        migrate = self.spawn("db", "migrate")
+        assert migrate.wait(timeout=120) == 0, (self.home / "db.out").read_text()
+        for program in ("api-server", "scheduler", "dag-processor"):
+            self.spawn(program)
+        until(self.answers, "the API server", 180, poll_s=0.1)
 
     @property
     def url(self) -> str:
@@ -142,6 +151,9 @@ def test_tab_and_page(airflow: WithUsers) -> None:
         _check_tab(person, run)
         _check_documents(person, run)
         _check_failures(person)
+        person.log_in("shortsight")
+        person.open(make_task_path("open_trainings", opened, "fails"))
+        assert "No access" in person.read()
         person.log_in("openview")
         person.open(make_task_path("trainings", run, "fails"))
         assert "No access" in person.read()
