@@ -15,6 +15,9 @@ from gpualert_common.record import INDEX, Record
 
 _MOST_INDEX_BYTES = 64 << 20
 """Limit for reading: the index of a run of thirty days has 50 MB."""
+MOST_ARRIVALS = 50_000
+"""Entries of the index that are used: of thirty days, one for each 52 seconds.  All 2.6 million of
+them take a gigabyte of memory."""
 _HEAD_BYTES = 64 << 10
 """Begin of a log, where a training reports its number of steps."""
 _CHUNK_BYTES = 1 << 20
@@ -23,14 +26,27 @@ _CHUNK_BYTES = 1 << 20
 def read_arrivals(record: Record, column: int) -> list[tuple[float, int]]:
     """Return times (seconds since the epoch) and sizes of the log in *column* (from 0).
 
-    Empty where the record has no index, as that of a short run or of an early release.
+    Empty where the record has no index, as that of a short run or of an early release.  Of a long
+    index some :data:`MOST_ARRIVALS` entries are returned, at equal distances, and the last one.
     """
     try:
         with open(record.open_log(INDEX), "rb") as file:
             index = file.read(_MOST_INDEX_BYTES)
     except OSError:
         return []
-    return read_index(index, record.spec.created_at, column)
+    return read_index(_thin_index(index), record.spec.created_at, column)
+
+
+def _thin_index(index: bytes) -> bytes:
+    """Return the index, of a long one whole lines at equal distances."""
+    if index.count(b"\n") <= MOST_ARRIVALS:
+        return index
+    lines = []
+    for at in range(0, len(index), len(index) // MOST_ARRIVALS):
+        begin = index.rfind(b"\n", 0, at) + 1
+        lines.append(index[begin : index.find(b"\n", begin)])
+    whole = index[: index.rfind(b"\n")]
+    return b"\n".join([*lines, whole[whole.rfind(b"\n") + 1 :]])
 
 
 def read_progress(record: Record, *, most_bytes: int | None = None) -> Progress:

@@ -11,7 +11,7 @@ from gpualert_common.charts.timeline import Mark, MarkKind, Panel
 from gpualert_common.model import Disposition, Verdict
 from gpualert_common.progress import CheckpointAction, Progress
 from gpualert_common.quantities import is_number
-from gpualert_common.record import STACKS_TAKEN, WARNING_RAISED, Event
+from gpualert_common.record import WARNING_RAISED, Event
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.signal_names import signal_name
 from gpualert_common.spec import Ending
@@ -22,6 +22,7 @@ from gpualert_common.telemetry.series import Telemetry
 MOST_OF_A_KIND = 60
 """Marks of one kind; of more, evenly spread ones are kept, with the first and the last."""
 _MOST_LABEL = 18
+_MOST_TEXT = 200
 _SAME_STOP_S = 2.0
 _TROUBLE = {
     "xid": "Xid",
@@ -64,7 +65,12 @@ def list_marks(
         *_list_end_marks(sources.ending, window),
     ]
     shown = [
-        Mark(one.at, one.kind, sanitizer.line(one.text, 200), sanitizer.line(one.label, _MOST_LABEL))
+        Mark(
+            window.clamp(one.at),
+            one.kind,
+            sanitizer.line(one.text, _MOST_TEXT),
+            sanitizer.line(one.label, _MOST_LABEL),
+        )
         for kind in MarkKind
         for one in _spread([one for one in found if one.kind is kind and window.holds(one.at)])
     ]
