@@ -20,7 +20,12 @@ from gpualert_provider.report_store import store_report
 from gpualert_common.errors import RecordError
 from gpualert_common.record import Record
 from tests.airflow.conftest import Trials
-from tests.airflow.pages_client import PagesClient, make_task_path, start_pages
+from tests.airflow.pages_client import (
+    PagesClient,
+    make_task_path,
+    start_pages,
+    write_xcom,
+)
 from tests.supervised import Lab
 
 OOM = (
@@ -56,10 +61,7 @@ class Trained:
 
     def set_xcom(self, value: object, key: str = "gpualert_verdict") -> None:
         """Write a value to XCom as a task may."""
-        from airflow.models.xcom import XComModel
-
-        names = {"dag_id": self.dag_id, "task_id": "train", "run_id": self.run_id}
-        XComModel.set(key=key, value=value, serialize=False, **names)
+        write_xcom(self.dag_id, self.run_id, value, key)
 
     def list_records(self, state: Path) -> list[Path]:
         """Return the records of the task, oldest first."""
@@ -382,21 +384,22 @@ def test_stored_report(
 
 _BACK_END = """
 import base64, sys, zlib
-from airflow.models.xcom import XComModel
 from airflow.sdk.execution_time.xcom import XCom
 from airflow.utils.session import create_session
 from gpualert_provider.report_store import REPORT_KEY
 from gpualert_provider.web.tries import TaskName
 from gpualert_provider.web.xcoms import read_report
+from tests.airflow.pages_client import write_xcom
 
 page = "<!doctype html>" + "x" * 5000
 names = {"dag_id": sys.argv[1], "run_id": sys.argv[2], "task_id": "train"}
 report = base64.b64encode(zlib.compress(page.encode())).decode()
 value = XCom.serialize_value(report, key=REPORT_KEY, map_index=-1, **names)
-XComModel.set(key=REPORT_KEY, value=value, serialize=False, **names)
+write_xcom(sys.argv[1], sys.argv[2], value, REPORT_KEY)
 with create_session() as session:
     assert read_report(session, TaskName(**names)) == page
-    XComModel.set(key=REPORT_KEY, value="file:///etc/passwd", serialize=False, **names)
+write_xcom(sys.argv[1], sys.argv[2], "file:///etc/passwd", REPORT_KEY)
+with create_session() as session:
     assert read_report(session, TaskName(**names)) is None
 print("stored as", value)
 """
@@ -413,6 +416,7 @@ def test_xcom_back_end(closed: Trained, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _BACK_END, closed.dag_id, closed.run_id],
         env={**os.environ, **variables},
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=True,
