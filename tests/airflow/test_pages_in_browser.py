@@ -206,16 +206,22 @@ def _check_tab(person: Person, run: str) -> None:
 def _check_documents(person: Person, run: str) -> None:
     """Our pages have no faults at any width, light or dark, whatever a log contains."""
     browser, host = person.browser, person.airflow.host
-    for task, index in (("fails", None), ("ends", None), ("hostile", 0)):
-        path = make_task_path("trainings", run, task, index)
-        for page in (path, f"{path}/report"):
-            for width in WIDTHS:
-                browser.list_console_errors()
-                browser.list_foreign_requests(host)
-                person.open(page, width)
-                assert browser.find_faults(host) == [], (page, width)
-                assert browser.driver.title != "1"
-                person.shoot(f"{task}-{page.rpartition('/')[2].strip('{}')}-{width}")
+    paths = {task: make_task_path("trainings", run, task) for task in ("fails", "ends")}
+    hostile = make_task_path("trainings", run, "hostile", 0)
+    pages = {
+        "task": (paths["fails"], WIDTHS),
+        "fails": (f"{paths['fails']}/report", WIDTHS),
+        "hostile": (f"{hostile}/report", WIDTHS),
+        "ends": (f"{paths['ends']}/report", WIDTHS[1:2]),
+    }
+    for name, (page, widths) in pages.items():
+        for width in widths:
+            browser.list_console_errors()
+            browser.list_foreign_requests(host)
+            person.open(page, width)
+            assert browser.find_faults(host) == [], (page, width)
+            assert browser.driver.title != "1"
+            person.shoot(f"{name}-{width}")
     browser.prefer(prefers_color_scheme="dark")
     person.open(make_task_path("trainings", run, "fails"))
     assert browser.find_faults(host) == []
