@@ -61,4 +61,18 @@ def get_provider_info() -> dict[str, object]:
         ],
         "notifications": ["gpualert_provider.notifications.gpualert.GPUAlertNotifier"],
         "extra-links": ["gpualert_provider.links.VerdictLink"],
+        "config": {
+            "gpualert": {
+                "description": "Pages of GPUAlert in Airflow.",
+                "options": {
+                    "report_store": {
+                        "description": form.REPORT_STORE,
+                        "version_added": __version__,
+                        "type": "string",
+                        "example": "s3://aws_default@my-bucket/gpualert",
+                        "default": "",
+                    }
+                },
+            }
+        },
     }

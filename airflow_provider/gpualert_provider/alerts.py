@@ -152,7 +152,7 @@ def await_alerts(handle: RunHandle, secrets: Secrets, log: Log) -> None:
     Raises only the exceptions of Airflow's signal handlers.
     """
     try:
-        for fields in handle.await_alerts(within_s=_left_s(), secrets=secrets):
+        for fields in handle.await_alerts(within_s=get_left_s(), secrets=secrets):
             log_status(fields, log)
     except Exception as error:  # noqa: BLE001 - no alert changes the state of the task
         log.warning("The status of the alerts is not known: %s", error)
@@ -164,7 +164,7 @@ def log_status(fields: EntryFields, log: Log) -> None:
     log_it("alert %s", format_status(fields))
 
 
-def _left_s() -> float | None:
+def get_left_s() -> float | None:
     """Return the seconds before Airflow's ``execution_timeout`` fails the task; None for no limit.
 
     A training that ends in time must not exceed its limit because of its alerts.

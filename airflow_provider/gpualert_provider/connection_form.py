@@ -1,4 +1,4 @@
-"""Form of a connection of type ``gpualert`` in Airflow's pages.
+"""Form of a connection of type ``gpualert``, and texts of options, in Airflow's pages.
 
 Plain data without imports, since every Airflow command reads it.
 """
@@ -24,3 +24,9 @@ FIELDS = {
     "ca_file": "File of certificates to trust in addition to the system's, on the worker",
 }
 """Fields in the connection's extra."""
+
+REPORT_STORE = (
+    "Place where workers store the reports of finished runs, for an API server that cannot read "
+    "their records: xcom, or the URL of a folder. Empty for none."
+)
+"""Description of the option in Airflow's configuration."""

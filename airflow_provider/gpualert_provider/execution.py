@@ -18,7 +18,7 @@ from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.suspicion import OnSuspect, choose_reaction
-from gpualert_provider import alerts, task_state, xcom
+from gpualert_provider import alerts, report_store, task_state, xcom
 from gpualert_provider.exceptions import (
     TrainingTaskFailed,
     TrainingTaskFailedForGood,
@@ -268,6 +268,9 @@ class TaskExecution:
             xcom.push(self._context.get("ti"), handle.record, log, secrets)
         if not self.is_killed:
             self.has_logged_verdict = log_verdict(handle.record, outcome.state, log, secrets)
+        report_store.store_report(
+            self._context.get("ti"), handle.record, log, with_xcom=self.task.do_xcom_push
+        )
 
 
 def _not_launched() -> TrainingTaskFailed:

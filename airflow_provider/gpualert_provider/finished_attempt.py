@@ -83,7 +83,7 @@ class FinishedAttempt(Struct, frozen=True):
         with contextlib.suppress(GPUAlertError, OSError):
             for path in reversed(Key(self.key, state_dir).runs()):
                 record = Record.open(path)
-                if self.number in _numbers(record):
+                if self.number in list_attempt_numbers(record):
                     return record
         return None
 
@@ -187,7 +187,7 @@ def _key_and_name(context: Any, ti: Any) -> tuple[tuple[str, ...], str]:
     return key, make_name(ti.dag_id, ti.task_id, get_map_index(ti))
 
 
-def _numbers(record: Record) -> set[int]:
+def list_attempt_numbers(record: Record) -> set[int]:
     """Return the attempts that had this run; some may have adopted it or claimed its result."""
     parts = [record.spec.custody, record.read_json(OUTCOME)]
     parts += [event.fields for event in record.events() if event.name == "adopted"]

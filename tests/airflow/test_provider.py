@@ -47,6 +47,22 @@ def test_provider_info_imports_nothing() -> None:
     assert loaded.isdisjoint({"airflow", "gpualert_common.record", "gpualert_common.api"})
 
 
+def test_plugin_imports_no_pages() -> None:
+    """The plugin, which every program of Airflow loads, imports nothing that only pages need."""
+    code = (
+        "import airflow.plugins_manager, importlib.util, sys\n"
+        "if importlib.util.find_spec('airflow.sdk.plugins_manager'):\n"
+        "    import airflow.sdk.plugins_manager\n"
+        "before = {*sys.modules}\n"
+        "from gpualert_provider.plugin import GPUAlertPlugin; print(*{*sys.modules} - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split()) - {"gpualert_common._version"}
+    assert "gpualert_provider.page_paths" in loaded
+    assert [name for name in loaded if name.startswith("gpualert_common.")] == []
+    assert loaded.isdisjoint({"fastapi", "starlette", "jinja2", "vl_convert"})
+
+
 @pytest.mark.parametrize(
     ("command", "shown"),
     [

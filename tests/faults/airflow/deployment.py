@@ -137,6 +137,10 @@ class Deployment(ABC):
 
     # -- its API ---------------------------------------------------------------------------
 
+    def use_token(self, token: str) -> None:
+        """Call the API with this token, where users log in."""
+        self._token = token
+
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Return the answer of the public API."""
         if not self._token:
