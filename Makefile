@@ -75,7 +75,7 @@ IN_PREFECT = $(wildcard tests/benchmarks/prefect_*.py examples/prefect_*.py \
 # What imports Airflow is checked with it.
 IN_AIRFLOW = examples/airflow_dag.py \
 	$(wildcard tests/benchmarks/airflow_*.py airflow_provider/*/*.py airflow_provider/*/*/*.py tests/airflow/*.py \
-	tests/faults/airflow/*.py tests/faults/airflow/dags/*.py \
+	tests/airflow/page_dags/*.py tests/faults/airflow/*.py tests/faults/airflow/dags/*.py \
 	tests/upstream/airflow/*.py tests/upstream/airflow/tests_common/*.py tests/upstream/airflow/tests_common/*/*.py)
 
 # By pip, which also looks where the machine's own pip configuration says: that is how a site
