@@ -28,13 +28,13 @@ def read_arrivals(
 ) -> list[tuple[float, int]]:
     """Return times (seconds since the epoch) and sizes of the log in *column* (from 0).
 
-<<<<<<< HEAD
-    Empty where the record has no index, as that of a short run or of an early release.  Of a longer
-    index than ``most_bytes`` only the end is read.
-=======
-    Empty where the record has no index, as that of a short run or of an early release.  Of a long
-    index some :data:`MOST_ARRIVALS` entries are returned, at equal distances, and the last one.
->>>>>>> wt-report
+    <<<<<<< HEAD
+        Empty where the record has no index, as that of a short run or of an early release.  Of a longer
+        index than ``most_bytes`` only the end is read.
+    =======
+        Empty where the record has no index, as that of a short run or of an early release.  Of a long
+        index some :data:`MOST_ARRIVALS` entries are returned, at equal distances, and the last one.
+    >>>>>>> wt-report
     """
     try:
         with open(record.open_log(INDEX), "rb") as file:
