@@ -28,13 +28,9 @@ def read_arrivals(
 ) -> list[tuple[float, int]]:
     """Return times (seconds since the epoch) and sizes of the log in *column* (from 0).
 
-    <<<<<<< HEAD
-        Empty where the record has no index, as that of a short run or of an early release.  Of a longer
-        index than ``most_bytes`` only the end is read.
-    =======
-        Empty where the record has no index, as that of a short run or of an early release.  Of a long
-        index some :data:`MOST_ARRIVALS` entries are returned, at equal distances, and the last one.
-    >>>>>>> wt-report
+    Empty where the record has no index, as that of a short run or of an early release.  Of a longer
+    index than ``most_bytes`` only the end is read.  Of a long part some :data:`MOST_ARRIVALS`
+    entries are returned, at equal distances, and the last one.
     """
     try:
         with open(record.open_log(INDEX), "rb") as file:
