@@ -42,6 +42,43 @@ def test_claim_without_a_place() -> None:
     assert set(row.values()) == {None}
 
 
+def test_table_of_evidence_is_rendered_as_what_was_meant() -> None:
+    """A Markdown parser finds only text and code in the cells; place and rank stand apart."""
+    where = LogLocation("a|`b`.log", 7, 0)
+    claims = (Claim(NASTY, "log", where, NASTY, 3), Claim("oom kill", "kernel_log"))
+    first, second = presentation.tabulate_evidence(
+        presentation.rows(verdict_with(shows=claims), Redactor())
+    )
+    assert parse_inline(first["claim"]) == [("text", NASTY)]
+    assert parse_inline(first["excerpt"]) == [("code_inline", NASTY)]
+    assert parse_inline(first["place"]) == [("code_inline", "a|`b`.log:7")]
+    assert first["rank"] == 3
+    assert parse_inline(second["place"]) == [("text", "kernel_log")]
+    assert (second["excerpt"], second["rank"]) == ("", "")
+
+
+def test_table_of_evidence_has_ranks_only_where_there_are_some() -> None:
+    """A run of one process has no column of ranks; a verdict without evidence has no rows."""
+    rows = presentation.rows(verdict_with(shows=(Claim("x", "log"),)), Redactor())
+    assert [list(row) for row in presentation.tabulate_evidence(rows)] == [
+        ["claim", "place", "excerpt"]
+    ]
+    assert presentation.tabulate_evidence([]) == []
+
+
+def parse_inline(cell: object) -> list[tuple[str, str]]:
+    """Return kind and text of the pieces that a Markdown parser finds in a cell."""
+    (inline,) = [one for one in PARSER.parse(str(cell)) if one.type == "inline"]
+    texts: list[tuple[str, str]] = []
+    for piece in inline.children or ():
+        kind = "text" if piece.type in ("text", "text_special") else piece.type
+        if texts and kind == "text" == texts[-1][0]:
+            texts[-1] = kind, texts[-1][1] + piece.content
+        else:
+            texts.append((kind, piece.content))
+    return texts
+
+
 def test_progress_is_a_bar() -> None:
     """The page of a training in progress has its percentage, a bar, the counts and its log."""
     page = presentation.progress_page(40.0, "2 of 5 epochs", ["/a [b]/log"])
@@ -51,6 +88,7 @@ def test_progress_is_a_bar() -> None:
     ]  # fmt: skip
 
 
+PARSER = MarkdownIt("gfm-like", {"linkify": False})
 NASTY = "<img src=x> | *b* `c` ``` [d](http://e) ~~f~~ # g __h__ \\ &amp; 1. i"
 
 
@@ -68,7 +106,7 @@ def test_page_is_rendered_as_what_was_meant() -> None:
     )
     view = view_verdict(verdict, TextSanitizer(NoMasks()))
     page = markdown.render_page(view, facts=[("Command", NASTY)], more="gpualert show x")
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(page)
+    tokens = PARSER.parse(page)
     inlines = [token for token in tokens if token.type == "inline"]
     kinds = {child.type for inline in inlines for child in inline.children or ()}
     assert kinds == {"text", "code_inline"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import shlex
 import sys
@@ -15,6 +16,8 @@ import pytest
 from prefect import flow, task
 from prefect.context import FlowRunContext
 from prefect_gpualert import TrainingOperation, gpualert_run, publishing
+from prefect_gpualert.artifact_api import ArtifactApi
+from prefect_gpualert.artifact_places import ArtifactKind
 
 from tests.prefect import server_objects
 from tests.prefect.running import FACES, records
@@ -27,6 +30,7 @@ OOM = (
     "CUDA out of memory. Tried to allocate 91.60 GiB (GPU 0; 79.15 GiB total capacity; 12.00 GiB "
     "already allocated; 60.00 GiB free; 13.00 GiB reserved in total by PyTorch)"
 )
+KEY = "gpualert-nightly-gpualert-run"
 NOT_ALL = "Prefect does not show all"
 
 
@@ -73,13 +77,18 @@ def nightly(way: str, command: str, **arguments: Any) -> Ended:
 
 @FACES
 def test_failed_training(way: str, home: Path) -> None:
-    """The task run has one artifact, a page with verdict, evidence and the paths of the record."""
+    """The task run has a page with verdict, evidence and the paths of the record, and a table of
+    the evidence."""
     done = nightly(way, raising("RuntimeError", OOM))
-    ((key, artifact),) = server_objects.artifacts(done.task_run_id).items()
-    assert key == "gpualert-nightly-gpualert-run"
-    assert artifact.flow_run_id == done.flow_run_id
-    assert "failed: cuda_oom after" in str(artifact.description)
-    page = server_objects.text_of(artifact)
+    found = server_objects.artifacts(done.task_run_id)
+    assert set(found) == {KEY, f"{KEY}-evidence"}
+    for artifact in found.values():
+        assert artifact.flow_run_id == done.flow_run_id
+        assert "failed: cuda_oom after" in str(artifact.description)
+    table = json.loads(server_objects.text_of(found[f"{KEY}-evidence"]))
+    (row,) = [row for row in table if row["place"].startswith("`stderr.log:")]
+    assert OOM in row["excerpt"]
+    page = server_objects.text_of(found[KEY])
     assert page.startswith("## CUDA out of memory: 91.6 GiB requested on a 79.2 GiB card\n")
     assert "exit status 1" in page
     assert "(`stderr.log:" in page
@@ -127,7 +136,7 @@ def test_event(home: Path) -> None:
 
 
 def test_attempts_share_a_page(home: Path) -> None:
-    """A retry updates the page of the training; each attempt has its event, the last is final."""
+    """A retry updates the artifacts of the training; each attempt has its event, the last is final."""
 
     @flow(name="again")
     def again() -> Ended:
@@ -142,9 +151,11 @@ def test_attempts_share_a_page(home: Path) -> None:
 
     until(lambda: len(finals()) == 2, "both events")
     assert sorted(finals()) == ["false", "true"]
-    (artifact,) = server_objects.versions_of(id_)
-    assert "attempt 2" in str(artifact.description)
-    assert records(home)[1].run_id in server_objects.text_of(artifact)
+    shown = {str(one.key): one for one in server_objects.versions_of(id_)}
+    assert len(shown) == len(server_objects.versions_of(id_)) == 2
+    assert all("attempt 2" in str(artifact.description) for artifact in shown.values())
+    page = shown["gpualert-again-gpualert-run"]
+    assert records(home)[1].run_id in server_objects.text_of(page)
 
 
 def test_stopped_training(home: Path) -> None:
@@ -162,7 +173,7 @@ def test_stopped_training(home: Path) -> None:
 
 
 def test_mapped_trainings_have_their_own_keys(home: Path) -> None:
-    """Each mapped run has one artifact, with a key of its own, also if a later one ends first; a
+    """Each mapped run has artifacts with keys of its own, also if a later one ends first; a
     second run of the flow has the same keys."""
 
     @flow(name="sweep")
@@ -175,9 +186,10 @@ def test_mapped_trainings_have_their_own_keys(home: Path) -> None:
     for _run in range(2):
         shown = [server_objects.artifacts(one.task_run_id) for one in sweep()]
         # On a busy machine a later one may start first.
-        assert sorted(list(one) for one in shown) == [
-            ["gpualert-sweep-seed"], ["gpualert-sweep-seed-2"], ["gpualert-sweep-seed-3"]
+        assert sorted(min(one) for one in shown) == [
+            "gpualert-sweep-seed", "gpualert-sweep-seed-2", "gpualert-sweep-seed-3"
         ]  # fmt: skip
+        assert all(set(one) <= {min(one), f"{min(one)}-evidence"} for one in shown)
 
 
 def test_trainings_of_one_task_have_their_own_keys(home: Path) -> None:
@@ -193,7 +205,9 @@ def test_trainings_of_one_task_have_their_own_keys(home: Path) -> None:
         return ended(both(return_state=True))
 
     found = server_objects.versions_of(pair().task_run_id)
-    assert sorted(str(one.key) for one in found) == ["gpualert-pair-both", "gpualert-pair-both-2"]
+    assert sorted(str(one.key) for one in found) == [
+        "gpualert-pair-both", "gpualert-pair-both-2", "gpualert-pair-both-2-evidence"
+    ]  # fmt: skip
 
 
 def test_secrets_are_masked(home: Path) -> None:
@@ -291,45 +305,47 @@ def stepping(word: str) -> str:
     return shlex.join([sys.executable, "-c", STEPPING, word])
 
 
+def note_posts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ArtifactKind, str | float]]:
+    """Return a list that grows by each post of an artifact."""
+    posts: list[tuple[ArtifactKind, str | float]] = []
+    post = ArtifactApi.post
+
+    def noting(
+        self: ArtifactApi, client: Any, kind: ArtifactKind, data: str | float, text: str
+    ) -> None:
+        posts.append((kind, data))
+        post(self, client, kind, data, text)
+
+    monkeypatch.setattr(ArtifactApi, "post", noting)
+    return posts
+
+
 @FACES
 def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page shows the progress during the training, and its verdict afterwards."""
+    """The page shows the progress during the training and its verdict afterwards; the artifact of
+    the progress keeps the part that was done."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
-    shown: list[str] = []
-    from prefect_gpualert.api_posts import Poster
-
-    post = Poster._post
-
-    def noting(self: Poster, client: Any, page: str, words: str) -> None:
-        shown.append(page.splitlines()[0])
-        post(self, client, page, words)
-
-    monkeypatch.setattr(Poster, "_post", noting)
+    posts = note_posts(monkeypatch)
     done = nightly(way, stepping("step"))
-    (artifact,) = server_objects.versions_of(done.task_run_id)
-    assert "completed" in str(artifact.description)
-    assert server_objects.text_of(artifact).startswith(shown[-1])
-    percents = [int(line.split()[1]) for line in shown[:-1]]
+    found = {str(one.key): one for one in server_objects.versions_of(done.task_run_id)}
+    assert set(found) == {KEY, f"{KEY}-progress"}
+    assert all("completed" in str(one.description) for one in found.values())
+    pages = [str(data).splitlines()[0] for kind, data in posts if kind is ArtifactKind.VERDICT]
+    assert server_objects.text_of(found[KEY]).startswith(pages[-1])
+    percents = [int(line.split()[1]) for line in pages[:-1]]
     assert percents == sorted(percents)
     assert 1 <= len(percents) <= 8
-    assert percents[-1] <= 80
+    shown = [data for kind, data in posts if kind is ArtifactKind.PROGRESS]
+    assert shown == [*percents, 80]
+    assert found[f"{KEY}-progress"].data == 80
 
 
 def test_no_progress_in_the_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log without progress is published once, at the end."""
-    from prefect_gpualert.api_posts import Poster
-
-    shown: list[str] = []
-    post = Poster._post
-
-    def noting(self: Poster, client: Any, page: str, words: str) -> None:
-        shown.append(page)
-        post(self, client, page, words)
-
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
-    monkeypatch.setattr(Poster, "_post", noting)
+    posts = note_posts(monkeypatch)
     nightly("called", stepping("thing"))
-    assert len(shown) == 1
+    assert [kind for kind, _data in posts] == [ArtifactKind.VERDICT]
 
 
 def test_wait_is_interrupted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
