@@ -118,7 +118,7 @@ class Poster:
         if picture is None:
             return
         page = presentation.timeline_page(picture)
-        words = f"{self._name}: timeline of {duration(lasted_s)}"
+        words = f"{self._name} after {duration(lasted_s)}"
         with open_client() as client:
             self._api.post(client, ArtifactKind.TIMELINE, page, words)
 
@@ -158,7 +158,7 @@ class Poster:
             raise
         if url is not None:
             page = presentation.link_page(url, self._record.run_id)
-            self._api.post(client, ArtifactKind.REPORT, page, f"{self._name}: its report")
+            self._api.post(client, ArtifactKind.REPORT, page, f"Report of {self._name}")
         self._is_linked = True
 
     def _emit_verdict(self) -> _Ending:

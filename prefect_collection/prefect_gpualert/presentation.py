@@ -63,7 +63,10 @@ def link_page(url: str, run_id: str) -> str:
 
 
 def tabulate_evidence(rows: Iterable[Row]) -> list[dict[str, str | int]]:
-    """Return the evidence as the table of an artifact: claim, place, excerpt and rank."""
+    """Return the evidence as the table of an artifact: claim, rank, place and excerpt.
+
+    The longest comes last: a page of Prefect's breaks no line in a cell.
+    """
     table = [_escape_row(row) for row in rows]
     if all(row["rank"] == "" for row in table):
         for row in table:
@@ -73,13 +76,13 @@ def tabulate_evidence(rows: Iterable[Row]) -> list[dict[str, str | int]]:
 
 def _escape_row(row: Row) -> dict[str, str | int]:
     file, source = row["file"], row["source"]
-    place = code(f"{file}:{row['line']}") if file else plain(str(source or ""))
+    place = str(file if row["line"] is None else f"{file}:{row['line']}")
     rank = row["rank"]
     return {
         "claim": plain(str(row["claim"] or "")),
-        "place": place,
-        "excerpt": code(str(row["excerpt"] or "")),
         "rank": "" if rank is None else rank,
+        "place": code(place) if file else plain(str(source or "").replace("_", " ")),
+        "excerpt": code(str(row["excerpt"] or "")),
     }
 
 

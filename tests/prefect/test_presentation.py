@@ -53,7 +53,7 @@ def test_table_of_evidence_is_rendered_as_what_was_meant() -> None:
     assert parse_inline(first["excerpt"]) == [("code_inline", NASTY)]
     assert parse_inline(first["place"]) == [("code_inline", "a|`b`.log:7")]
     assert first["rank"] == 3
-    assert parse_inline(second["place"]) == [("text", "kernel_log")]
+    assert parse_inline(second["place"]) == [("text", "kernel log")]
     assert (second["excerpt"], second["rank"]) == ("", "")
 
 
