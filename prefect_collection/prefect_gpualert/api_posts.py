@@ -107,7 +107,7 @@ class Poster:
         return self._completion.percent
 
     def post_timeline(self) -> None:
-        """Post the picture of the losses and the machine over time, if there is anything to show."""
+        """Post the losses and the machine over time as a picture, if there is anything to show."""
         from prefect_gpualert.timeline_picture import draw_timeline  # few trainings need it
 
         lasted_s = self._measure_duration()

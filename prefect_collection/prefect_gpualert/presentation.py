@@ -7,7 +7,7 @@ a log or a path is escaped.
 from __future__ import annotations
 
 import base64
-import base64
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpualert_common.model import Claim, Verdict
@@ -44,7 +44,7 @@ def timeline_page(timeline: TimelinePicture) -> str:
         picture = f"![Timeline of the training](data:image/png;base64,{data})"
     else:
         picture = f"There is no picture: {plain(timeline.problem)}"
-    lines = ["| | | first | least | most | last |", "|---|---|---:|---:|---:|---:|"]
+    lines = ["| Panel | Line | First | Least | Most | Last |", "|---|---|--:|--:|--:|--:|"]
     panel = ""
     for row in timeline.rows[:_MOST_LINES]:
         title = "" if row.panel == panel else f"{row.panel} ({row.unit})" if row.unit else row.panel

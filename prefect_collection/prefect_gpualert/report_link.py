@@ -1,7 +1,7 @@
 """The address of a run's report, by a variable of the Prefect server.
 
-A browser opens no file of another machine, and a report is made where its record is.  So Prefect can
-show a link only if something serves the reports: ``gpualert web``, or a web server of your own.
+A browser opens no file of another machine, and a report is made where its record is.  So Prefect
+can show a link only if something serves the reports: ``gpualert web``, or a server of your own.
 """
 
 from __future__ import annotations

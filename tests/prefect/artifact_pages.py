@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from prefect.client.schemas.objects import Artifact
 
-from tests.browser import WIDTHS, Browser
+from tests.browser import Browser
 from tests.supervised import until
 
 _OWN_FAULTS = ("/favicon.ico - ", "/ico/undefined.svg - ")
@@ -61,9 +60,7 @@ class PrefectPages:
     def list_pictures(self) -> list[tuple[str, int]]:
         """Return kind and width of the pictures that are not the server's own, once loaded."""
         until(
-            lambda: self.browser.evaluate(
-                "return [...document.images].every(one => one.complete)"
-            ),
+            lambda: self.browser.evaluate("return [...document.images].every(one => one.complete)"),
             "the pictures",
         )
         found = self.browser.evaluate(
@@ -77,22 +74,19 @@ class PrefectPages:
         faults = [one for one in errors if not any(own in one for own in _OWN_FAULTS)]
         return faults + self.browser.list_foreign_requests(urlsplit(self._base).netloc)
 
-    def take_screenshots(self, folder: Path, name: str) -> None:
-        """Write a picture of the page at each width of a window."""
-        for width in WIDTHS:
-            self.browser.resize(width)
-            self._await_layout()
-            self.browser.take_screenshot(folder / f"{name}-{width}.png", whole=False)
-        self.browser.resize(WIDTHS[1])
+    def measure_picture(self) -> int:
+        """Return the width of the picture on the page as it is shown, once the layout is still."""
+        self.await_layout()
+        return int(self.browser.evaluate("return document.images[0].clientWidth"))
 
-    def _await_layout(self) -> None:
-        """Wait until the height of the page has not changed for a third of a second."""
-        heights: list[int] = []
+    def await_layout(self) -> None:
+        """Wait until the size of the page does not change any more."""
+        sizes: list[object] = []
 
         def is_still() -> bool:
-            script = "return document.documentElement.scrollHeight"
-            heights.append(int(self.browser.evaluate(script)))
-            return len(heights) > 3 and len(set(heights[-4:])) == 1
+            script = "const all = document.documentElement; return [all.scrollHeight, innerWidth]"
+            sizes.append(self.browser.evaluate(script))
+            return len(sizes) > 2 and sizes[-1] == sizes[-2] == sizes[-3]
 
         until(is_still, "the layout", poll_s=0.1)
 
@@ -101,4 +95,3 @@ def read_percent(text: str) -> int:
     """Return the number on the page of a progress."""
     _before, _, after = text.partition("Progress: ")
     return int(after.partition("%")[0])
-

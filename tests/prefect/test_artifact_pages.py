@@ -20,7 +20,7 @@ from prefect.variables import Variable
 from prefect_gpualert import api_posts, gpualert_run, publishing
 from prefect_gpualert.report_link import VARIABLE
 
-from tests.browser import Browser, open_browser
+from tests.browser import WIDTHS, Browser, open_browser
 from tests.faults.prefect.deployment import Place
 from tests.prefect.artifact_pages import PrefectPages, read_percent
 from tests.supervised import until
@@ -124,14 +124,11 @@ def test_artifacts_of_a_training(pages: PrefectPages, tmp_path: Path) -> None:
     """While the training runs its progress moves and its losses are drawn; afterwards there are
     verdict, evidence, timeline and link.  Nothing of its names and its log is interpreted."""
     live = LiveFlow(tmp_path)
-    shots = tmp_path / "shots"
-    shots.mkdir()
 
     # While it runs.
     progress, timeline = live.await_artifact("-progress"), live.await_artifact("-timeline")
     text = pages.open_flow_run(live.id, f"{KEY}-progress")
     assert "Running" in text
-    pages.take_screenshots(shots, "flow-run-live")
     pages.open_artifact(timeline, "In numbers")
     assert is_picture_shown(pages)
     until(lambda: live.artifacts()["-progress"].data == 40, "the progress to be posted", START_S)
@@ -157,14 +154,15 @@ def test_artifacts_of_a_training(pages: PrefectPages, tmp_path: Path) -> None:
         text = pages.open_artifact(found[end], words)
         assert "cuda_oom" in text or end in ("-timeline", "-report")
         assert is_picture_shown(pages) == (end == "-timeline")
-        pages.take_screenshots(shots, f"artifact{end}")
+        for width in WIDTHS if end == "-timeline" else ():
+            pages.browser.resize(width)
+            assert 250 < pages.measure_picture() < width
     link = pages.browser.evaluate(
         "return [...document.links].map(one => one.href).filter(one => one.includes(':8765/'))[0]"
     )
     run_id = str(link).rpartition("/runs/")[2]
     pages.open_artifact(found[""], run_id)
     pages.open_flow_run(live.id, f"{KEY}-evidence")
-    pages.take_screenshots(shots, "flow-run")
     check_harmless(pages)
 
     # The history of a key has the trainings of another flow run, too.
@@ -175,7 +173,6 @@ def test_artifacts_of_a_training(pages: PrefectPages, tmp_path: Path) -> None:
     for end in expected:
         history = pages.open_history(f"{KEY}{end}", str(found[end].id)[:8])
         assert str(again.artifacts()[end].id)[:8] in history
-    pages.take_screenshots(shots, "history")
     check_harmless(pages)
 
 

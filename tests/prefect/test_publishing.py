@@ -15,9 +15,11 @@ from uuid import UUID
 import pytest
 from prefect import flow, task
 from prefect.context import FlowRunContext
-from prefect_gpualert import TrainingOperation, gpualert_run, publishing
+from prefect.variables import Variable
+from prefect_gpualert import TrainingOperation, api_posts, gpualert_run, publishing
 from prefect_gpualert.artifact_api import ArtifactApi
 from prefect_gpualert.artifact_places import ArtifactKind
+from prefect_gpualert.report_link import VARIABLE
 
 from tests.prefect import server_objects
 from tests.prefect.running import FACES, records
@@ -136,7 +138,7 @@ def test_event(home: Path) -> None:
 
 
 def test_attempts_share_a_page(home: Path) -> None:
-    """A retry updates the artifacts of the training; each attempt has its event, the last is final."""
+    """A retry updates the artifacts of a training; each attempt has an event; the last is final."""
 
     @flow(name="again")
     def again() -> Ended:
@@ -346,6 +348,70 @@ def test_no_progress_in_the_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     posts = note_posts(monkeypatch)
     nightly("called", stepping("thing"))
     assert [kind for kind, _data in posts] == [ArtifactKind.VERDICT]
+
+
+def test_timeline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training that lasts has a page with its losses as a picture, drawn at its end, too."""
+    monkeypatch.setattr(publishing, "TIMELINE_S", 0.3)
+    monkeypatch.setattr(publishing, "DEADLINE_S", 60.0)  # on a busy machine
+    monkeypatch.setattr(api_posts, "LEAST_DRAWN_S", 0.5)
+    posts = note_posts(monkeypatch)
+    done = nightly("called", stepping("loss 0.5 step"))
+    (artifact,) = [
+        one for one in server_objects.versions_of(done.task_run_id) if "-timeline" in str(one.key)
+    ]
+    assert artifact.key == f"{KEY}-timeline"
+    pages = [str(data) for kind, data in posts if kind is ArtifactKind.TIMELINE]
+    assert len(pages) == 2  # pictures are not drawn all the time
+    assert server_objects.text_of(artifact) == pages[-1]
+    assert pages[-1].startswith("![Timeline of the training](data:image/png;base64,iVBOR")
+    assert "| Loss | training |" in pages[-1]
+    assert len(pages[-1]) < 400_000
+
+
+def test_link_to_the_report(home: Path) -> None:
+    """A variable of the server makes a link to the report of the run, with its host and its id."""
+    Variable.set(VARIABLE, "https://gpu.example/{host}/{run_id}", overwrite=True)
+    try:
+        found = server_objects.artifacts(nightly("called", "exit 3").task_run_id)
+    finally:
+        Variable.unset(VARIABLE)
+    (record,) = records(home)
+    page = server_objects.text_of(found[f"{KEY}-report"])
+    assert f"](<https://gpu.example/{record.spec.host}/{record.run_id}>)" in page
+
+
+def test_other_address_of_the_report(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An address that is none of HTTP makes no link; one warning names the variable."""
+    Variable.set(VARIABLE, "javascript:alert(1)//{run_id}", overwrite=True)
+    try:
+        found = server_objects.artifacts(nightly("called", "exit 3").task_run_id)
+    finally:
+        Variable.unset(VARIABLE)
+    assert set(found) == {KEY, f"{KEY}-evidence"}
+    (warning,) = [one.getMessage() for one in caplog.records if NOT_ALL in one.getMessage()]
+    assert VARIABLE in warning
+
+
+def test_retry_replaces_everything(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a retry that succeeds no artifact shows the failure of the first attempt."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.1)
+    marker = home / "tried"
+    command = (
+        f"if [ -e {marker} ]; then exit 0; fi; touch {marker}; echo step 4/10; sleep 1; exit 3"
+    )
+
+    @flow(name="again")
+    def again() -> Ended:
+        return ended(gpualert_run.with_options(retries=1)(command, return_state=True))
+
+    found = server_objects.versions_of(again().task_run_id)
+    kinds = {str(one.key).removeprefix("gpualert-again-gpualert-run"): one for one in found}
+    assert set(kinds) == {"", "-evidence", "-progress"}
+    assert len(found) == 3
+    assert all("completed" in str(one.description) for one in found)
+    assert kinds["-progress"].data == 0
+    assert "exit status 3" not in server_objects.text_of(kinds["-evidence"])
 
 
 def test_wait_is_interrupted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
