@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from gpualert_common.charts.timeline import ChartLine, LineKind
 from gpualert_common.structs import Struct, replace
 
 MOST_POINTS = 300
 """Points of a line: one for each three pixels of a wide picture."""
+MOST_VALUE = 1e100
+"""A larger number is no measurement, and is treated as infinite."""
 _LEAST_GAP_S = 60.0
 _GAP_FACTOR = 6.0
 """A pause this many times as long as those next to it is a gap, not a slower rate of samples."""
@@ -48,9 +51,9 @@ def make_line(
     """
     kept: list[Sample] = []
     for one in samples:
-        if all(map(math.isfinite, one)) and window.holds(one[0]):
-            if not kept or one[0] >= kept[-1][0]:
-                kept.append(one)
+        is_later = not kept or one[0] >= kept[-1][0]
+        if is_later and all(map(is_drawable, one)) and window.holds(one[0]):
+            kept.append(one)
     if not kept:
         return None
     rows = list(_add_gaps(kept) if has_gaps else kept)
@@ -91,6 +94,11 @@ def thin_line(line: ChartLine, most: int = MOST_POINTS) -> ChartLine:
     return replace(line, at=at, value=value, low=lows, high=highs, not_finite_at=times)
 
 
+def is_drawable(value: float) -> bool:
+    """Return whether a number is finite, and an axis for it has numbers, too."""
+    return abs(value) <= MOST_VALUE  # False for NaN
+
+
 def find_mean(values: Iterable[float | None]) -> float | None:
     """Return the mean of the values that are known; None if there is none."""
     known = [value for value in values if value is not None]
@@ -108,12 +116,14 @@ def _add_gaps(
     samples: Sequence[Sample],
 ) -> Iterator[tuple[float, float | None, float | None, float | None]]:
     """Yield the samples, and a sample without value in each gap between them."""
-    pauses = [after[0] - before[0] for before, after in zip(samples, samples[1:], strict=False)]
+    pauses = [after[0] - before[0] for before, after in pairwise(samples)]
     for index, one in enumerate(samples):
         yield one
         if index >= len(pauses):
             continue
         around = [*pauses[max(0, index - 1) : index], *pauses[index + 1 : index + 2]]
         usual_s = max(around, default=pauses[index])
-        if pauses[index] > max(_LEAST_GAP_S, _GAP_FACTOR * usual_s):
+        if pauses[index] > max(MOST_VALUE = 1e100
+"""A larger number is no measurement, and is treated as infinite."""
+_LEAST_GAP_S, _GAP_FACTOR * usual_s):
             yield one[0] + pauses[index] / 2, None, None, None

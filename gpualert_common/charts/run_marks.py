@@ -11,7 +11,7 @@ from gpualert_common.charts.timeline import Mark, MarkKind, Panel
 from gpualert_common.model import Disposition, Verdict
 from gpualert_common.progress import CheckpointAction, Progress
 from gpualert_common.quantities import is_number
-from gpualert_common.record import STACKS_TAKEN, WARNING_RAISED, Event
+from gpualert_common.record import WARNING_RAISED, Event
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.signal_names import signal_name
 from gpualert_common.spec import Ending
@@ -64,7 +64,9 @@ def list_marks(
         *_list_end_marks(sources.ending, window),
     ]
     shown = [
-        Mark(one.at, one.kind, sanitizer.line(one.text, 200), sanitizer.line(one.label, _MOST_LABEL))
+        Mark(
+            one.at, one.kind, sanitizer.line(one.text, 200), sanitizer.line(one.label, _MOST_LABEL)
+        )
         for kind in MarkKind
         for one in _spread([one for one in found if one.kind is kind and window.holds(one.at)])
     ]

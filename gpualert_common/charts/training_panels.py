@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.charts.line_thinning import Window, make_line, thin_line
+from gpualert_common.charts.line_thinning import (
+    MOST_POINTS,
+    Window,
+    is_drawable,
+    make_line,
+    thin_line,
+)
 from gpualert_common.charts.timeline import ChartLine, Panel
 from gpualert_common.progress import Point, Progress
 from gpualert_common.report.text_sanitizer import TextSanitizer
@@ -13,7 +18,8 @@ from gpualert_common.structs import replace
 
 _LOGARITHMIC_FROM = 30.0
 """Ratio of the largest loss to the least from which only a logarithmic axis shows both."""
-_MOST_RATES = 200
+_LEAST_LOGARITHM = 1e-100
+_MOST_RATES = MOST_POINTS // 2
 _LEAST_TIMES = 3
 """Lines that all arrived together show no rate."""
 _LEAST_STEPS_PER_S = 0.5
@@ -68,7 +74,7 @@ def _list_loss_panels(
         if lines:
             least = min((one for line in lines for one in line.low if one is not None), default=0.0)
             most = max((one for line in lines for one in line.high if one is not None), default=0.0)
-            is_logarithmic = least > 0 and most / least >= _LOGARITHMIC_FROM
+            is_logarithmic = least > _LEAST_LOGARITHM and most / least >= _LOGARITHMIC_FROM
             thinned = tuple(thin_line(line) for line in lines)
             yield Panel(title, "", thinned, is_logarithmic=is_logarithmic, is_floating=True)
             return
@@ -79,7 +85,7 @@ def _make_measure_line(
 ) -> ChartLine | None:
     """Return the line of one measurement, with a gap where it is not finite."""
     values = [(at, value) for at, one in points if (value := getattr(one, key)) is not None]
-    lost = tuple(at for at, value in values if not math.isfinite(value))
+    lost = tuple(at for at, value in values if not is_drawable(value))
     samples = ((at, value, value, value) for at, value in values)
     line = make_line(name, samples, window, has_gaps=False)
     if line is None:
@@ -115,13 +121,13 @@ def _list_rate_panels(
     if rates and is_timed:
         name, factor = _choose_unit(sanitizer.line(unit, _MOST_UNIT) or "step", rates)
         scaled = ((at, rate * factor, rate * factor, rate * factor) for at, rate in rates)
-        line = make_line("measured", scaled, window)
+        line = make_line("measured", scaled, window, has_gaps=False)
         if line is not None:
             yield Panel("Rate", name, (thin_line(line),))
 
 
 def _measure_rates(points: Sequence[TimedPoint], window: Window) -> Iterator[tuple[float, float]]:
-    """Yield steps (or epochs) per second, each over an interval that has some steps."""
+    """Yield steps (or epochs) per second, at both ends of each interval that has some steps."""
     width = (window.ended_at - window.began_at) / _MOST_RATES
     before: TimedPoint | None = None
     for at, point in points:
@@ -132,7 +138,9 @@ def _measure_rates(points: Sequence[TimedPoint], window: Window) -> Iterator[tup
         if before is None or former is None or before[1].segment != point.segment:
             before = (at, point)
         elif position > former and at - before[0] > max(width, 0.0):
-            yield at, (position - former) / (at - before[0])
+            rate = (position - former) / (at - before[0])
+            yield before[0], rate
+            yield at, rate
             before = (at, point)
 
 
