@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import ArtifactCreate, ArtifactUpdate
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import PrefectHTTPStatusError
 from prefect.settings import PREFECT_API_URL
 
 from gpualert_common.report.markdown import plain
@@ -29,6 +29,9 @@ _TYPES = {
     ArtifactKind.TIMELINE: "markdown",
     ArtifactKind.REPORT: "markdown",
 }
+_MOST_IN_EVENTS = 20_000
+"""Data of a new artifact: the server stores them in an event, too."""
+_NOT_FOUND = 404
 
 
 @contextlib.contextmanager
@@ -58,17 +61,33 @@ class ArtifactApi:
     def post(self, client: SyncPrefectClient, kind: ArtifactKind, data: Data, text: str) -> None:
         """Create an artifact, or update it.  ``text`` is its description, of one line."""
         text = plain(text)
-        artifact_id = self._place.ids.get(kind)
-        if artifact_id is not None:
-            with contextlib.suppress(ObjectNotFound):  # a person deleted it
-                client.update_artifact(artifact_id, ArtifactUpdate(data=data, description=text))
-                return
+        if kind in self._place.ids and self._update(client, kind, data, text):
+            return
+        is_large = isinstance(data, str) and len(data) > _MOST_IN_EVENTS
         artifact = ArtifactCreate(
             key=self._place.key_of(kind),
             type=_TYPES[kind],
-            data=data,
+            data="" if is_large else data,
             description=text,
             flow_run_id=self._identity.flow_run_id,
             task_run_id=self._identity.task_run_id,
         )
         self._place.ids[kind] = client.create_artifact(artifact).id
+        if is_large:
+            self._update(client, kind, data, text)
+
+    def _update(self, client: SyncPrefectClient, kind: ArtifactKind, data: Data, text: str) -> bool:
+        """Update an artifact; return False if a person deleted it.
+
+        Not by the method of the client, which also stores all of the data in an event.
+        """
+        update = ArtifactUpdate(data=data, description=text)
+        content = update.model_dump(mode="json", exclude_unset=True)
+        where = {"id": self._place.ids[kind]}
+        try:
+            client.request("PATCH", "/artifacts/{id}", path_params=where, json=content)
+        except PrefectHTTPStatusError as error:
+            if error.response.status_code != _NOT_FOUND:
+                raise
+            return False
+        return True

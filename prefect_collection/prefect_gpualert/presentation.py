@@ -24,6 +24,7 @@ MOST_CELL = 500
 _MOST_READ = 1 << 16
 _MOST_LINES = 60
 """Lines of a timeline in its table."""
+_MOST_NOTES = 10
 _BAR = 25
 
 Row = dict[str, str | int | None]
@@ -39,11 +40,10 @@ def progress_page(percent: float, counts: str, logs: Iterable[str]) -> str:
 
 def timeline_page(timeline: TimelinePicture) -> str:
     """Return a timeline, as a picture and in numbers, as Markdown."""
+    parts = [plain(one_line(note, MOST_CELL)) for note in timeline.notes[:_MOST_NOTES]]
     if timeline.png:
         data = base64.b64encode(timeline.png).decode()
-        picture = f"![Timeline of the training](data:image/png;base64,{data})"
-    else:
-        picture = f"There is no picture: {plain(timeline.problem)}"
+        parts.insert(0, f"![Timeline of the training](data:image/png;base64,{data})")
     lines = ["| Panel | Line | First | Least | Most | Last |", "|---|---|--:|--:|--:|--:|"]
     panel = ""
     for row in timeline.rows[:_MOST_LINES]:
@@ -51,10 +51,11 @@ def timeline_page(timeline: TimelinePicture) -> str:
         panel = row.panel
         cells = (title, row.line, row.first, row.least, row.most, row.last)
         lines.append(f"| {' | '.join(map(plain, cells))} |")
+    parts += ["### In numbers", "\n".join(lines)]
     left_out = len(timeline.rows) - _MOST_LINES
-    rest = f"\nThe other {left_out} lines are left out.\n" if left_out > 0 else ""
-    table = "\n".join(lines)
-    return f"{picture}\n\n### In numbers\n\n{table}\n{rest}"
+    if left_out > 0:
+        parts.append(f"The other {left_out} lines are left out.")
+    return "\n\n".join(parts) + "\n"
 
 
 def link_page(url: str, run_id: str) -> str:

@@ -17,14 +17,14 @@ _MOST_BYTES = 300_000
 
 
 class TimelinePicture(Struct, frozen=True):
-    """A timeline: as a PNG, which is empty where it cannot be drawn for ``problem``, and in rows.
+    """A timeline as a PNG and in rows.  ``notes`` say what is missing: of the data, or the picture.
 
     Its texts are masked, and not yet escaped.
     """
 
     png: bytes
-    problem: str
     rows: tuple[SummaryRow, ...]
+    notes: tuple[str, ...] = ()
 
 
 def draw_timeline(record: Record, masks: Masks) -> TimelinePicture | None:
@@ -37,6 +37,6 @@ def draw_timeline(record: Record, masks: Masks) -> TimelinePicture | None:
     if not rows:
         return None
     try:
-        return TimelinePicture(draw_png(timeline, most_bytes=_MOST_BYTES), "", rows)
+        return TimelinePicture(draw_png(timeline, most_bytes=_MOST_BYTES), rows, timeline.notes)
     except ChartsUnavailableError as error:
-        return TimelinePicture(b"", str(error), rows)
+        return TimelinePicture(b"", rows, (f"There is no picture: {error}", *timeline.notes))

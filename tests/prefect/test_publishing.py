@@ -14,6 +14,7 @@ from uuid import UUID
 
 import pytest
 from prefect import flow, task
+from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.variables import Variable
 from prefect_gpualert import TrainingOperation, api_posts, gpualert_run, publishing
@@ -367,6 +368,44 @@ def test_timeline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pages[-1].startswith("![Timeline of the training](data:image/png;base64,iVBOR")
     assert "| Loss | training |" in pages[-1]
     assert len(pages[-1]) < 400_000
+
+
+def test_events_have_no_pictures(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prefect stores no page and no picture in its events, which it keeps for a week."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
+    monkeypatch.setattr(publishing, "DEADLINE_S", 60.0)  # on a busy machine
+    monkeypatch.setattr(api_posts, "LEAST_DRAWN_S", 0.5)
+    done = nightly("called", stepping("loss 0.5 step"))
+    stored = [str(one.data) for one in server_objects.versions_of(done.task_run_id)]
+    assert max(map(len, stored)) > 50_000
+    server_objects.event_of(done.task_run_id)
+    names = [f"prefect.artifact{end}" for end in (".created", ".updated", "-collection.created")]
+    events = [event for name in names for event in server_objects.events(name)]
+    assert events
+    assert max(len(json.dumps(event)) for event in events) < 50_000
+
+
+def test_deleted_artifact_is_made_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a person deletes an artifact, the next update makes it again."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.1)
+    marker = home / "tried"
+    command = f"[ -e {marker} ] && exit 0; touch {marker}; exit 3"
+
+    def delete(_task: Any, task_run: Any, _state: Any) -> bool:
+        (artifact,) = [one for one in server_objects.versions_of(task_run.id) if one.key == key]
+        with get_client(sync_client=True) as client:
+            client.delete_artifact(artifact.id)
+        return True
+
+    key = "gpualert-again-gpualert-run"
+
+    @flow(name="again")
+    def again() -> Ended:
+        job = gpualert_run.with_options(retries=1, retry_condition_fn=delete)
+        return ended(job(command, return_state=True))
+
+    page = server_objects.artifacts(again().task_run_id)[key]
+    assert "Completed" in server_objects.text_of(page)
 
 
 def test_link_to_the_report(home: Path) -> None:
