@@ -14,7 +14,7 @@ from contextlib import suppress
 from xml.etree import ElementTree
 
 from gpualert_common.charts import drawing_program
-from gpualert_common.charts.svg import clean_svg
+from gpualert_common.charts.svg import clean_svg, replace_unprintable
 from gpualert_common.charts.timeline import Timeline
 from gpualert_common.charts.vega_layers import JsonObject
 from gpualert_common.charts.vega_lite import VERSION, build_chart
@@ -74,7 +74,8 @@ def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> b
         raise ChartsUnavailableError("there are no numbers of the run to draw")
     spec = build_chart(timeline, is_transparent=is_transparent)
     more = {"spec": spec, "version": VERSION, "sys_path": import_path()}
-    data = json.dumps({**request, **more}).encode()
+    text = json.dumps({**request, **more}, ensure_ascii=False)
+    data = replace_unprintable(text).encode()  # one of them ends the library's process
     try:
         program = start_program(
             _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -13,20 +13,24 @@ MOST_POINTS = 300
 """Points of a line: one for each three pixels of a wide picture."""
 MOST_VALUE = 1e100
 """A larger number is no measurement, and is treated as infinite."""
+SLACK_S = 5.0
 _LEAST_GAP_S = 60.0
 _GAP_FACTOR = 6.0
 """A pause this many times as long as those next to it is a gap, not a slower rate of samples."""
 
 
 class Window(Struct, frozen=True):
-    """The time that is shown, in seconds since the epoch."""
+    """The time that is shown, in seconds since the epoch.
+
+    The last sample and the last line of the index may be a bit later than the end.
+    """
 
     began_at: float
     ended_at: float
 
     def holds(self, at: float) -> bool:
-        """Return whether a time is shown."""
-        return self.began_at <= at <= self.ended_at
+        """Return whether a time is shown, at an end if it is at most :data:`SLACK_S` outside."""
+        return self.began_at - SLACK_S <= at <= self.ended_at + SLACK_S
 
     def clamp(self, at: float) -> float:
         """Return the time that is shown and nearest to *at*."""
@@ -53,7 +57,7 @@ def make_line(
     for one in samples:
         is_later = not kept or one[0] >= kept[-1][0]
         if is_later and all(map(is_drawable, one)) and window.holds(one[0]):
-            kept.append(one)
+            kept.append((window.clamp(one[0]), *one[1:]))
     if not kept:
         return None
     rows = list(_add_gaps(kept) if has_gaps else kept)
@@ -123,7 +127,5 @@ def _add_gaps(
             continue
         around = [*pauses[max(0, index - 1) : index], *pauses[index + 1 : index + 2]]
         usual_s = max(around, default=pauses[index])
-        if pauses[index] > max(MOST_VALUE = 1e100
-"""A larger number is no measurement, and is treated as infinite."""
-_LEAST_GAP_S, _GAP_FACTOR * usual_s):
+        if pauses[index] > max(_LEAST_GAP_S, _GAP_FACTOR * usual_s):
             yield one[0] + pauses[index] / 2, None, None, None

@@ -44,8 +44,9 @@ def spread_times(points: Sequence[Point], window: Window) -> list[TimedPoint]:
     Points with one time, such as those that arrived together, are spread over the time since those
     before them.  A point whose time is not known is as late as the window.
     """
-    timed = [(window.ended_at if one.at is None else one.at, one) for one in points]
-    kept = sorted((pair for pair in timed if window.holds(pair[0])), key=lambda pair: pair[0])
+    timed = ((window.ended_at if one.at is None else one.at, one) for one in points)
+    shown = [(window.clamp(at), one) for at, one in timed if window.holds(at)]
+    kept = sorted(shown, key=lambda pair: pair[0])
     found: list[TimedPoint] = []
     before = window.began_at
     start = 0
