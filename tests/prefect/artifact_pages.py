@@ -54,6 +54,15 @@ class PrefectPages:
         until(lambda: expected in self._read_text(), f"{expected!r} on the page", _LOADED_S, 0.1)
         return self._read_text()
 
+    def scroll_to(self, text: str) -> None:
+        """Scroll to the first element that has just this text."""
+        self.browser.evaluate(
+            "[...document.querySelectorAll('body *')]"
+            ".find(one => one.textContent.trim() === arguments[0])"
+            ".scrollIntoView({block: 'center'})",
+            text,
+        )
+
     def _read_text(self) -> str:
         return str(self.browser.evaluate("return document.body.innerText"))
 
