@@ -30,7 +30,7 @@ class _Quantity(Struct, frozen=True):
 
 
 _ACTIVITY = (
-    _Quantity("sm_activity_percent", "GPU activity", "% of multiprocessors", top=100.0),
+    _Quantity("sm_activity_percent", "GPU activity", "% of SMs", top=100.0),
     _Quantity("utilization_percent", "GPU utilization", "% of time", top=100.0),
 )
 """Only the first one that the GPUs have is shown: utilization counts any kernel, however small."""

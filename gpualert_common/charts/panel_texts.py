@@ -20,9 +20,11 @@ from gpualert_common.charts.vega_layers import (
 
 _UP = -10
 """Place of the title: so far above the panel."""
-_BOLD = 1.12
+_BOLD = 1.07
 """Width of a bold text, by that of a plain one."""
 _SWATCH = 18
+_REST = 60
+"""Room for the number of lines that have no room."""
 _LABEL_HEIGHT = 15
 
 
@@ -57,7 +59,8 @@ def _make_legend(
             continue
         words = f"{line.name} and their range" if line.kind is LineKind.MEDIAN else line.name
         width = _SWATCH + estimate_width(words, FONT_SIZE)
-        if x + width > WIDTH:
+        is_last = index == len(panel.lines) - 1
+        if x + width > WIDTH - (0 if is_last else _REST):
             rest = f"and {len(panel.lines) - index} more"
             yield make_text(f"{name}_legend_rest", rest, x, _UP, ColourRole.MUTED, "left")
             return

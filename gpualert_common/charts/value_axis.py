@@ -10,6 +10,7 @@ from gpualert_common.charts.timeline import ChartLine, Panel
 from gpualert_common.structs import Struct
 
 _MOST_STEPS = 4
+_MOST_DECADES = 6
 _LEAST_SPAN = 1e-6
 """Of the numbers themselves; their labels would not differ within less."""
 
@@ -38,7 +39,7 @@ def make_axis(panel: Panel, lines: Sequence[ChartLine]) -> ValueAxis:
     ]
     low, high = min(every, default=0.0), max(every, default=1.0)
     if panel.is_logarithmic and low > 0:
-        return ValueAxis(tuple(list_decades(low, high, _MOST_STEPS)), is_logarithmic=True)
+        return ValueAxis(tuple(list_decades(low, high, _MOST_DECADES)), is_logarithmic=True)
     low = low if panel.is_floating else min(low, 0.0)
     high = max(high, panel.top or high)
     least = _LEAST_SPAN * max(abs(low), abs(high)) or 1.0

@@ -38,6 +38,8 @@ _MOST_VALUES = 7000
 """Points of all lines together: with their ranges they take some 200 KB as SVG."""
 _MOST_RULED_CHECKPOINTS = 12
 """More of them would hide the lines; they are then only symbols above the panels."""
+_FEW_LINES = 4
+"""The ranges of more lines lie over one another."""
 _LEAST_RANGE = 0.01
 """Of the height of a panel; a thinner band cannot be seen."""
 
@@ -138,11 +140,11 @@ class _ChartBuilder:
                 {"t": self._since(at), "l": low, "h": high}
                 for at, low, high in zip(line.at, line.low, line.high, strict=False)
             ]
-            is_median = line.kind is LineKind.MEDIAN
+            of_one = 0.2 if len(lines) <= _FEW_LINES else 0.08
             mark = {
                 "type": "area",
                 "color": LIGHT[SERIES[index % len(SERIES)]],
-                "opacity": 0.28 if is_median else 0.2,
+                "opacity": 0.28 if line.kind is LineKind.MEDIAN else of_one,
                 "invalid": "break-paths-filter-domains",
             }
             yield make_layer(

@@ -90,7 +90,7 @@ def test_thirty_days(tmp_path: Path) -> None:
 
 def test_many_gpus_and_ranks(tmp_path: Path) -> None:
     """Of 64 GPUs and 64 ranks there is a band, and a line for the GPU that stopped."""
-    run = ComposedRun(gpus=64, ranks=64, dead_gpu=37, steps=200, length_s=1800)
+    run = ComposedRun(gpus=64, ranks=64, dead_gpu=37, steps=200, length_s=900)
     timeline = collect(run.compose(tmp_path / "run"))
     assert all(len(one.lines) <= MOST_LINES + 1 for one in timeline.panels)
     band, outlier = panel(timeline, "GPU activity").lines
