@@ -56,10 +56,11 @@ class PrefectPages:
 
     def scroll_to(self, text: str) -> None:
         """Scroll to the first element that has just this text."""
+        self.await_layout()
         self.browser.evaluate(
             "[...document.querySelectorAll('body *')]"
-            ".find(one => one.textContent.trim() === arguments[0])"
-            ".scrollIntoView({block: 'center'})",
+            ".find(one => one.textContent.trim() === arguments[0] && one.offsetParent)"
+            ".scrollIntoView({block: 'center', behavior: 'instant'})",
             text,
         )
 
