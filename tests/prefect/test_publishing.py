@@ -352,7 +352,7 @@ def test_no_progress_in_the_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_timeline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A training that lasts has a page with its losses as a picture, drawn at its end, too."""
+    """A training that lasts has a page with its losses as a picture, drawn seldom and at its end."""
     monkeypatch.setattr(publishing, "TIMELINE_S", 0.3)
     monkeypatch.setattr(publishing, "DEADLINE_S", 60.0)  # on a busy machine
     monkeypatch.setattr(api_posts, "LEAST_DRAWN_S", 0.5)
@@ -363,7 +363,7 @@ def test_timeline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert artifact.key == f"{KEY}-timeline"
     pages = [str(data) for kind, data in posts if kind is ArtifactKind.TIMELINE]
-    assert len(pages) == 2  # pictures are not drawn all the time
+    assert len(pages) in (1, 2)  # pictures are not drawn all the time
     assert server_objects.text_of(artifact) == pages[-1]
     assert pages[-1].startswith("![Timeline of the training](data:image/png;base64,iVBOR")
     assert "| Loss | training |" in pages[-1]
