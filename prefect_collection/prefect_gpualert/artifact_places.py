@@ -1,4 +1,4 @@
-"""The artifact of each training of this process: its key, and its id once it exists.
+"""The artifacts of each training of this process: their keys, and their ids once they exist.
 
 Prefect shows the artifacts of one key as versions of each other, and a mapped task run has no index
 in it.  So the trainings of one task in one flow run are numbered in the order of their submission:
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from enum import StrEnum
 from uuid import UUID
 
 from gpualert_common.structs import Struct, field
@@ -17,6 +18,17 @@ from prefect_gpualert.run_identity import RunIdentity
 
 _MOST_GROUPS = 1000
 _lock = threading.Lock()
+
+
+class ArtifactKind(StrEnum):
+    """An artifact of a training; the value is the end of its key."""
+
+    VERDICT = ""
+    """The page of the progress, and then of the verdict."""
+    EVIDENCE = "-evidence"
+    PROGRESS = "-progress"
+    TIMELINE = "-timeline"
+    REPORT = "-report"
 
 
 class _Group(Struct):
@@ -32,10 +44,10 @@ _groups: dict[tuple[UUID | None, int, str], _Group] = {}
 
 
 class ArtifactPlace:
-    """The artifact of one training; all of its attempts in this process share it."""
+    """The artifacts of one training; all of its attempts in this process share them."""
 
     def __init__(self, slug: str, group: _Group, order: tuple[str, int]) -> None:
-        self.artifact_id: UUID | None = None
+        self.ids: dict[ArtifactKind, UUID] = {}
         self._slug = slug
         self._group = group
         self._order = order
@@ -44,7 +56,7 @@ class ArtifactPlace:
 
     @property
     def key(self) -> str:
-        """Its key, which ends in its number from the second training on.
+        """The key of its verdict, which ends in its number from the second training on.
 
         It is asked for when something is published.  The trainings that were submitted before this
         one have begun by then, except on a busy machine: then their numbers follow.
@@ -57,6 +69,10 @@ class ArtifactPlace:
                     self.number += 1
             number = f"-{self.number}" if self.number > 1 else ""
         return f"gpualert-{self._slug}{number}"
+
+    def key_of(self, kind: ArtifactKind) -> str:
+        """Return the key of one of its artifacts."""
+        return f"{self.key}{kind}"
 
 
 def take_place(identity: RunIdentity) -> ArtifactPlace:

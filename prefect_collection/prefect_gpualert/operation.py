@@ -71,7 +71,7 @@ class TrainingOperation(JobBlock[list[str]]):
         observe: Whether to sample GPUs, kernel log, memory and disks.
         rules: Directory of your own rules for causes.
         on_suspect: Reaction to a training that exits with 0 although its log reports a failure.
-        publish: Whether to show verdict and progress in Prefect, by an artifact and an event.
+        publish: Whether to show verdict and progress in Prefect, by artifacts and an event.
 
     Examples:
         Load a configured block:
@@ -150,7 +150,7 @@ class TrainingOperation(JobBlock[list[str]]):
     )
     publish: bool = Field(
         default=True,
-        description="Whether to show verdict and progress in Prefect, by an artifact and an event.",
+        description="Whether to show verdict and progress in Prefect, by artifacts and an event.",
     )
 
     _trainings: list[Training] = PrivateAttr(default_factory=list)

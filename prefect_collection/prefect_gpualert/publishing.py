@@ -1,4 +1,4 @@
-"""The schedule of a training's artifact and events in Prefect, and how long a task waits for them.
+"""The schedule of a training's artifacts and events in Prefect, and how long a task waits for them.
 
 They are made and posted in threads that end with the process.  None of them is essential, since the
 record has all of it: no fault of Prefect's API reaches the task, and an API that does not answer
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 5.0
 """Time for which the end of a task waits for all posts together."""
-PROGRESS_S = 15.0
+PROGRESS_S = 10.0
 """Time between two updates of a training's progress."""
+TIMELINE_S = 60.0
+"""Time between two pictures of a training's timeline."""
+_DRAWN_SHARE = 0.05
+"""Most of the time that is spent on pictures: those of a training of a month take seconds."""
 _POLL_S = 0.25
 _MOST_PROBLEM = 300
 
@@ -34,7 +38,7 @@ Secrets = Mapping[str, Mapping[str, str]]
 
 
 class Publication:
-    """The artifact and the events of one training; see :func:`begin`.
+    """The artifacts and the events of one training; see :func:`begin`.
 
     Use it in the thread of the task, whose context identifies the run.  Raises nothing except the
     errors of a caller's ``check``.
@@ -50,20 +54,28 @@ class Publication:
         self._known = [secret for channel in secrets.values() for secret in channel.values()]
         self._poster: Poster | None = None
         self._making = threading.Lock()
-        self._progress_at = time.monotonic() + PROGRESS_S
+        self._progress = _Updates(PROGRESS_S)
+        self._timeline = _Updates(TIMELINE_S)
         self._within_s = 0.0
         self._deadline = 0.0
-        self._progress_done = _finished_event()
-        self._end_done = _finished_event()
+        self._end_done: list[threading.Event] = []
         self._has_reported = False
 
     def publish_progress(self) -> None:
-        """Begin to publish the progress of the training, if an update is due."""
-        is_due = time.monotonic() >= self._progress_at and self._progress_done.is_set()
-        if self._identity is None or not is_due:
+        """Begin to publish the progress and the timeline of the training, if an update is due."""
+        if self._identity is None:
             return
-        self._progress_at = time.monotonic() + PROGRESS_S
-        self._progress_done = self._start(lambda poster: poster.post_progress())
+        if self._progress.is_due():
+            self._progress.begin(self._start(lambda poster: poster.post_progress()))
+        if self._timeline.is_due():
+            self._timeline.begin(self._start(self._post_timeline))
+
+    def _post_timeline(self, poster: Poster) -> None:
+        began = time.monotonic()
+        try:
+            poster.post_timeline()
+        finally:
+            self._timeline.put_off((time.monotonic() - began) / _DRAWN_SHARE)
 
     def publish_end(self, within_s: float | None = None) -> None:
         """Begin to publish the verdict of the training, after it is in the record.
@@ -75,21 +87,28 @@ class Publication:
         within_s = DEADLINE_S if within_s is None else min(within_s, DEADLINE_S)
         self._within_s = within_s
         self._deadline = time.monotonic() + within_s
-        progress_done = self._progress_done
-        self._end_done = self._start(
-            lambda poster: poster.post_end(lambda: progress_done.wait(DEADLINE_S))
-        )
+        progress, timeline = self._progress.done, self._timeline.done
+
+        def post_timeline(poster: Poster) -> None:
+            timeline.wait(DEADLINE_S)
+            poster.post_timeline()
+
+        self._end_done = [
+            self._start(lambda poster: poster.post_end(lambda: progress.wait(DEADLINE_S))),
+            self._start(post_timeline),
+        ]
 
     def wait(self, check: Callable[[], None] = lambda: None) -> None:
         """Wait until all is published, or until the deadline; publishing then continues.
 
         ``check`` is called several times a second, and may raise to stop the wait.
         """
-        while not self._end_done.wait(min(_POLL_S, max(0.0, self._deadline - time.monotonic()))):
-            check()
-            if time.monotonic() >= self._deadline:
-                self._report(f"the API did not answer within {self._within_s:.3g} s")
-                return
+        for done in self._end_done:
+            while not done.wait(min(_POLL_S, max(0.0, self._deadline - time.monotonic()))):
+                check()
+                if time.monotonic() >= self._deadline:
+                    self._report(f"it was not posted within {self._within_s:.3g} s")
+                    return
 
     def _start(self, work: Callable[[Poster], None]) -> threading.Event:
         """Start the work in a daemon thread; return an event that is set at its end."""
@@ -149,7 +168,25 @@ def begin(record: Record, log: Log, secrets: Secrets | None = None) -> Publicati
     return Publication(record, identity, log, secrets or {})
 
 
-def _finished_event() -> threading.Event:
-    event = threading.Event()
-    event.set()
-    return event
+class _Updates:
+    """Updates that are made now and then, one at a time."""
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+        self._due_at = time.monotonic() + every_s
+        self.done = threading.Event()
+        """Set while no update is being made."""
+        self.done.set()
+
+    def is_due(self) -> bool:
+        """Return True if the time for an update has come, and the last one is done."""
+        return time.monotonic() >= self._due_at and self.done.is_set()
+
+    def begin(self, done: threading.Event) -> None:
+        """Note that an update has begun, and the event of its end."""
+        self.done = done
+        self._due_at = max(self._due_at, time.monotonic() + self._every_s)
+
+    def put_off(self, least_s: float) -> None:
+        """Make no update for so many seconds."""
+        self._due_at = max(self._due_at, time.monotonic() + least_s)

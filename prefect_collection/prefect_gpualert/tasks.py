@@ -80,7 +80,7 @@ def gpualert_run(
     artifact: files that alerts carry, as glob patterns.
     observe: sample GPUs, kernel log, memory and disks during the run.
     rules: directory of your own rules for causes, used in addition to the shipped ones.
-    publish: show verdict and progress in Prefect, by an artifact and an event.
+    publish: show verdict and progress in Prefect, by artifacts and an event.
     on_suspect: reaction to a training that exits with 0 although its log reports a failure.
         "warn": the task succeeds, in a state of type Completed named "Suspect"; "fail": it raises
         TrainingFailed; "skip": its state has the type Cancelled and the name "Skipped", so that

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import shlex
 import sys
@@ -13,8 +14,13 @@ from uuid import UUID
 
 import pytest
 from prefect import flow, task
+from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
-from prefect_gpualert import TrainingOperation, gpualert_run, publishing
+from prefect.variables import Variable
+from prefect_gpualert import TrainingOperation, api_posts, gpualert_run, publishing
+from prefect_gpualert.artifact_api import ArtifactApi
+from prefect_gpualert.artifact_places import ArtifactKind
+from prefect_gpualert.report_link import VARIABLE
 
 from tests.prefect import server_objects
 from tests.prefect.running import FACES, records
@@ -27,6 +33,7 @@ OOM = (
     "CUDA out of memory. Tried to allocate 91.60 GiB (GPU 0; 79.15 GiB total capacity; 12.00 GiB "
     "already allocated; 60.00 GiB free; 13.00 GiB reserved in total by PyTorch)"
 )
+KEY = "gpualert-nightly-gpualert-run"
 NOT_ALL = "Prefect does not show all"
 
 
@@ -73,13 +80,18 @@ def nightly(way: str, command: str, **arguments: Any) -> Ended:
 
 @FACES
 def test_failed_training(way: str, home: Path) -> None:
-    """The task run has one artifact, a page with verdict, evidence and the paths of the record."""
+    """The task run has a page with verdict, evidence and the paths of the record, and a table of
+    the evidence."""
     done = nightly(way, raising("RuntimeError", OOM))
-    ((key, artifact),) = server_objects.artifacts(done.task_run_id).items()
-    assert key == "gpualert-nightly-gpualert-run"
-    assert artifact.flow_run_id == done.flow_run_id
-    assert "failed: cuda_oom after" in str(artifact.description)
-    page = server_objects.text_of(artifact)
+    found = server_objects.artifacts(done.task_run_id)
+    assert set(found) == {KEY, f"{KEY}-evidence"}
+    for artifact in found.values():
+        assert artifact.flow_run_id == done.flow_run_id
+        assert "failed: cuda_oom after" in str(artifact.description)
+    table = json.loads(server_objects.text_of(found[f"{KEY}-evidence"]))
+    (row,) = [row for row in table if row["place"].startswith("`stderr.log:")]
+    assert OOM in row["excerpt"]
+    page = server_objects.text_of(found[KEY])
     assert page.startswith("## CUDA out of memory: 91.6 GiB requested on a 79.2 GiB card\n")
     assert "exit status 1" in page
     assert "(`stderr.log:" in page
@@ -127,7 +139,7 @@ def test_event(home: Path) -> None:
 
 
 def test_attempts_share_a_page(home: Path) -> None:
-    """A retry updates the page of the training; each attempt has its event, the last is final."""
+    """A retry updates the artifacts of a training; each attempt has an event; the last is final."""
 
     @flow(name="again")
     def again() -> Ended:
@@ -142,9 +154,11 @@ def test_attempts_share_a_page(home: Path) -> None:
 
     until(lambda: len(finals()) == 2, "both events")
     assert sorted(finals()) == ["false", "true"]
-    (artifact,) = server_objects.versions_of(id_)
-    assert "attempt 2" in str(artifact.description)
-    assert records(home)[1].run_id in server_objects.text_of(artifact)
+    shown = {str(one.key): one for one in server_objects.versions_of(id_)}
+    assert len(shown) == len(server_objects.versions_of(id_)) == 2
+    assert all("attempt 2" in str(artifact.description) for artifact in shown.values())
+    page = shown["gpualert-again-gpualert-run"]
+    assert records(home)[1].run_id in server_objects.text_of(page)
 
 
 def test_stopped_training(home: Path) -> None:
@@ -162,7 +176,7 @@ def test_stopped_training(home: Path) -> None:
 
 
 def test_mapped_trainings_have_their_own_keys(home: Path) -> None:
-    """Each mapped run has one artifact, with a key of its own, also if a later one ends first; a
+    """Each mapped run has artifacts with keys of its own, also if a later one ends first; a
     second run of the flow has the same keys."""
 
     @flow(name="sweep")
@@ -175,9 +189,10 @@ def test_mapped_trainings_have_their_own_keys(home: Path) -> None:
     for _run in range(2):
         shown = [server_objects.artifacts(one.task_run_id) for one in sweep()]
         # On a busy machine a later one may start first.
-        assert sorted(list(one) for one in shown) == [
-            ["gpualert-sweep-seed"], ["gpualert-sweep-seed-2"], ["gpualert-sweep-seed-3"]
+        assert sorted(min(one) for one in shown) == [
+            "gpualert-sweep-seed", "gpualert-sweep-seed-2", "gpualert-sweep-seed-3"
         ]  # fmt: skip
+        assert all(set(one) <= {min(one), f"{min(one)}-evidence"} for one in shown)
 
 
 def test_trainings_of_one_task_have_their_own_keys(home: Path) -> None:
@@ -193,7 +208,9 @@ def test_trainings_of_one_task_have_their_own_keys(home: Path) -> None:
         return ended(both(return_state=True))
 
     found = server_objects.versions_of(pair().task_run_id)
-    assert sorted(str(one.key) for one in found) == ["gpualert-pair-both", "gpualert-pair-both-2"]
+    assert sorted(str(one.key) for one in found) == [
+        "gpualert-pair-both", "gpualert-pair-both-2", "gpualert-pair-both-2-evidence"
+    ]  # fmt: skip
 
 
 def test_secrets_are_masked(home: Path) -> None:
@@ -291,45 +308,150 @@ def stepping(word: str) -> str:
     return shlex.join([sys.executable, "-c", STEPPING, word])
 
 
+def note_posts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ArtifactKind, str | float]]:
+    """Return a list that grows by each post of an artifact."""
+    posts: list[tuple[ArtifactKind, str | float]] = []
+    post = ArtifactApi.post
+
+    def noting(
+        self: ArtifactApi, client: Any, kind: ArtifactKind, data: str | float, text: str
+    ) -> None:
+        posts.append((kind, data))
+        post(self, client, kind, data, text)
+
+    monkeypatch.setattr(ArtifactApi, "post", noting)
+    return posts
+
+
 @FACES
 def test_progress(way: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The page shows the progress during the training, and its verdict afterwards."""
+    """The page shows the progress during the training and its verdict afterwards; the artifact of
+    the progress keeps the part that was done."""
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
-    shown: list[str] = []
-    from prefect_gpualert.api_posts import Poster
-
-    post = Poster._post
-
-    def noting(self: Poster, client: Any, page: str, words: str) -> None:
-        shown.append(page.splitlines()[0])
-        post(self, client, page, words)
-
-    monkeypatch.setattr(Poster, "_post", noting)
+    posts = note_posts(monkeypatch)
     done = nightly(way, stepping("step"))
-    (artifact,) = server_objects.versions_of(done.task_run_id)
-    assert "completed" in str(artifact.description)
-    assert server_objects.text_of(artifact).startswith(shown[-1])
-    percents = [int(line.split()[1]) for line in shown[:-1]]
+    found = {str(one.key): one for one in server_objects.versions_of(done.task_run_id)}
+    assert set(found) == {KEY, f"{KEY}-progress"}
+    assert all("completed" in str(one.description) for one in found.values())
+    pages = [str(data).splitlines()[0] for kind, data in posts if kind is ArtifactKind.VERDICT]
+    assert server_objects.text_of(found[KEY]).startswith(pages[-1])
+    percents = [int(line.split()[1]) for line in pages[:-1]]
     assert percents == sorted(percents)
     assert 1 <= len(percents) <= 8
-    assert percents[-1] <= 80
+    shown = [data for kind, data in posts if kind is ArtifactKind.PROGRESS]
+    assert shown == [*percents, 80]
+    assert found[f"{KEY}-progress"].data == 80
 
 
 def test_no_progress_in_the_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log without progress is published once, at the end."""
-    from prefect_gpualert.api_posts import Poster
-
-    shown: list[str] = []
-    post = Poster._post
-
-    def noting(self: Poster, client: Any, page: str, words: str) -> None:
-        shown.append(page)
-        post(self, client, page, words)
-
     monkeypatch.setattr(publishing, "PROGRESS_S", 0.2)
-    monkeypatch.setattr(Poster, "_post", noting)
+    posts = note_posts(monkeypatch)
     nightly("called", stepping("thing"))
-    assert len(shown) == 1
+    assert [kind for kind, _data in posts] == [ArtifactKind.VERDICT]
+
+
+def test_timeline(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training that lasts has a page with its losses as a picture, which its end draws again."""
+    monkeypatch.setattr(publishing, "TIMELINE_S", 0.3)
+    monkeypatch.setattr(publishing, "DEADLINE_S", 60.0)  # on a busy machine
+    monkeypatch.setattr(api_posts, "LEAST_DRAWN_S", 0.5)
+    posts = note_posts(monkeypatch)
+    done = nightly("called", stepping("loss 0.5 step"))
+    (artifact,) = [
+        one for one in server_objects.versions_of(done.task_run_id) if "-timeline" in str(one.key)
+    ]
+    assert artifact.key == f"{KEY}-timeline"
+    pages = [str(data) for kind, data in posts if kind is ArtifactKind.TIMELINE]
+    assert len(pages) in (1, 2)  # pictures are not drawn all the time
+    assert server_objects.text_of(artifact) == pages[-1]
+    assert pages[-1].startswith("![Timeline of the training](data:image/png;base64,iVBOR")
+    assert "| Loss | training |" in pages[-1]
+    assert len(pages[-1]) < 400_000
+
+
+def test_events_have_no_pictures(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prefect stores no page and no picture in its events, which it keeps for a week."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.3)
+    monkeypatch.setattr(publishing, "DEADLINE_S", 60.0)  # on a busy machine
+    monkeypatch.setattr(api_posts, "LEAST_DRAWN_S", 0.5)
+    done = nightly("called", stepping("loss 0.5 step"))
+    stored = [str(one.data) for one in server_objects.versions_of(done.task_run_id)]
+    picture = next(data for data in stored if data.startswith("!["))
+    server_objects.event_of(done.task_run_id)
+    names = [f"prefect.artifact{end}" for end in (".created", ".updated", "-collection.created")]
+    events = [event for name in names for event in server_objects.events(name)]
+    assert events
+    assert not any(picture[40:200] in json.dumps(event) for event in events)
+    assert max(len(json.dumps(event)) for event in events) < 30_000
+
+
+def test_deleted_artifact_is_made_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a person deletes an artifact, the next update makes it again."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.1)
+    marker = home / "tried"
+    command = f"[ -e {marker} ] && exit 0; touch {marker}; exit 3"
+
+    def delete(_task: Any, task_run: Any, _state: Any) -> bool:
+        (artifact,) = [one for one in server_objects.versions_of(task_run.id) if one.key == key]
+        with get_client(sync_client=True) as client:
+            client.delete_artifact(artifact.id)
+        return True
+
+    key = "gpualert-again-gpualert-run"
+
+    @flow(name="again")
+    def again() -> Ended:
+        job = gpualert_run.with_options(retries=1, retry_condition_fn=delete)
+        return ended(job(command, return_state=True))
+
+    page = server_objects.artifacts(again().task_run_id)[key]
+    assert "Completed" in server_objects.text_of(page)
+
+
+def test_link_to_the_report(home: Path) -> None:
+    """A variable of the server makes a link to the report of the run, with its host and its id."""
+    Variable.set(VARIABLE, "https://gpu.example/{host}/{run_id}", overwrite=True)
+    try:
+        found = server_objects.artifacts(nightly("called", "exit 3").task_run_id)
+    finally:
+        Variable.unset(VARIABLE)
+    (record,) = records(home)
+    page = server_objects.text_of(found[f"{KEY}-report"])
+    assert f"](<https://gpu.example/{record.spec.host}/{record.run_id}>)" in page
+
+
+def test_other_address_of_the_report(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An address that is none of HTTP makes no link; one warning names the variable."""
+    Variable.set(VARIABLE, "javascript:alert(1)//{run_id}", overwrite=True)
+    try:
+        found = server_objects.artifacts(nightly("called", "exit 3").task_run_id)
+    finally:
+        Variable.unset(VARIABLE)
+    assert set(found) == {KEY, f"{KEY}-evidence"}
+    (warning,) = [one.getMessage() for one in caplog.records if NOT_ALL in one.getMessage()]
+    assert VARIABLE in warning
+
+
+def test_retry_replaces_everything(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a retry that succeeds no artifact shows the failure of the first attempt."""
+    monkeypatch.setattr(publishing, "PROGRESS_S", 0.1)
+    marker = home / "tried"
+    command = (
+        f"if [ -e {marker} ]; then exit 0; fi; touch {marker}; echo step 4/10; sleep 1; exit 3"
+    )
+
+    @flow(name="again")
+    def again() -> Ended:
+        return ended(gpualert_run.with_options(retries=1)(command, return_state=True))
+
+    found = server_objects.versions_of(again().task_run_id)
+    kinds = {str(one.key).removeprefix("gpualert-again-gpualert-run"): one for one in found}
+    assert set(kinds) == {"", "-evidence", "-progress"}
+    assert len(found) == 3
+    assert all("completed" in str(one.description) for one in found)
+    assert kinds["-progress"].data == 0
+    assert "exit status 3" not in server_objects.text_of(kinds["-evidence"])
 
 
 def test_wait_is_interrupted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

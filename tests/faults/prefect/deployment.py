@@ -74,16 +74,16 @@ def server(home: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Start a server with its own database; yield the address of its API and its process."""
     home.mkdir(parents=True, exist_ok=True)
     port = free_port()
+    url = f"http://127.0.0.1:{port}/api"
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(
             [PREFECT, "server", "start", "--host", "127.0.0.1", "--port", str(port)],
-            env=environment(home),
+            env=environment(home, PREFECT_SERVER_UI_API_URL=url),  # its pages call that of 4200
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
-    url = f"http://127.0.0.1:{port}/api"
 
     def healthy() -> bool:
         assert process.poll() is None, (home / "server.log").read_text()[-3000:]

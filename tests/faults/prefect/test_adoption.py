@@ -6,6 +6,8 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 
 from tests.faults.prefect.deployment import Place, worker
 from tests.faults.prefect.rows import OURS
@@ -79,6 +81,14 @@ def result_of(scene: Scene) -> str:
     return str(ended["returned"])
 
 
+def list_artifact_keys(scene: Scene) -> list[str]:
+    """Return the keys of all artifacts of the flow run."""
+    assert scene.flow_run_id is not None
+    wanted = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[scene.flow_run_id]))
+    with get_client(sync_client=True) as client:
+        return [str(one.key) for one in client.read_artifacts(artifact_filter=wanted)]
+
+
 def test_next_run_adopts_a_live_training(scenes: list[Scene], place: Place) -> None:
     """The next engine follows the first engine's training to its end and returns its result."""
     begin(scenes, seconds=WHILE_S, ours={"grace": 3.0, "adopt_within": WHILE_S})
@@ -91,6 +101,9 @@ def test_next_run_adopts_a_live_training(scenes: list[Scene], place: Place) -> N
         assert record.event("orphaned") is not None
         assert record.event("adopted") is not None
         assert scene.read_facts()["disposition"] == "completed"
+        verdicts = [key for key in list_artifact_keys(scene) if not key.endswith("-progress")]
+        assert len(verdicts) == 1  # the second engine knows nothing of the first one's artifacts
+        assert not verdicts[0].endswith("-2")
 
 
 def test_unclaimed_result_is_claimed_once(scenes: list[Scene], place: Place) -> None:
