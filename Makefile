@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
-.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
+.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -98,6 +98,14 @@ $(AUDIT)/.ready: $(UV) Makefile
 	@echo "[setup] pip-audit, into $(AUDIT)"
 	$(UV) venv --quiet --clear --python $(PY) $(AUDIT)
 	$(UV) pip install --quiet --python $(AUDIT)/bin/python pip-audit==2.10.1
+	@touch $@
+
+# What builds the site of docs/.  Its packages need others than ours, so it has its own environment.
+SITE := .venv-site
+$(SITE)/.ready: $(UV) Makefile
+	@echo "[setup] MkDocs, into $(SITE)"
+	$(UV) venv --quiet --clear --python $(PY) $(SITE)
+	$(UV) pip install --quiet --python $(SITE)/bin/python mkdocs==1.6.1 mkdocs-material==9.8.2
 	@touch $@
 
 check: $(VENV)/.ready $(AUDIT)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, names, limits, rules, generated pages and dependencies
@@ -203,9 +211,14 @@ corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs agai
 	$(PY) -m corpus compose --check
 	env --default-signal=INT,QUIT $(PY) -m corpus produce --check $(CORPUS_ARGS)
 
+SITE_SOURCE := .cache/site
+site: $(VENV)/.ready $(SITE)/.ready  ## the site of docs/, into site/: no dead link, no page without a place, searchable without a server
+	$(PY) -m docs.site $(SITE_SOURCE)
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs --quiet build --strict --config-file $(SITE_SOURCE)/mkdocs.yml --site-dir $(CURDIR)/site
+
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(FRAMEWORKS) $(CORPUS) .venv-matrix .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(SITE) $(FRAMEWORKS) $(CORPUS) .venv-matrix .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
