@@ -10,13 +10,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.site.repository_links import FOLDER, move_links
+from docs.site.repository_links import FOLDER, ROOT, adapt_links
 
-ROOT = Path(__file__).parents[2]
 CONFIGURATION = Path(__file__).with_name("mkdocs.yml")
 _THEME = Path(__file__).with_name("theme")
 _FOLDER_ENTRY = re.compile(r"^( *- )(\S+)/\*$", re.MULTILINE)
 _PAGE_ENTRY = re.compile(r"^ *- (?:[^:\n]*: )?(\S+\.md)$", re.MULTILINE)
+_LONE_ENTRY = re.compile(r"^  - [^:\n]+: (\S+\.md)$", re.MULTILINE)
+_WITHOUT_NAVIGATION = "---\nhide: [navigation]\n---\n"
 _LANGUAGES = {".py": "python", ".toml": "toml"}
 
 
@@ -58,12 +59,14 @@ def list_documents() -> list[str]:
 
 def _read_files(configuration: str) -> Iterator[tuple[str, bytes]]:
     """Yield each file of the site, by its path there."""
+    lone = _LONE_ENTRY.findall(configuration)
     for name in list_documents():
         path = ROOT / "docs" / name
         if path.suffix != ".md":
             yield name, path.read_bytes()
         else:
-            yield name, move_links(path.read_text(), f"docs/{name}").encode()
+            text = adapt_links(path.read_text(), f"docs/{name}")
+            yield name, (_WITHOUT_NAVIGATION * (name in lone) + text).encode()
     for page in list_pages(configuration):
         if page.startswith(FOLDER):
             yield page, _read_repository_page(page).encode()
@@ -76,5 +79,5 @@ def _read_repository_page(page: str) -> str:
         path = path.removesuffix(".md")
     text = (ROOT / path).read_text()
     if path.endswith(".md"):
-        return move_links(text, path)
+        return adapt_links(text, path)
     return f"# {path}\n\n```{_LANGUAGES.get(Path(path).suffix, 'text')}\n{text}```\n"
