@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 
@@ -14,19 +15,134 @@ from gpualert_common.report.run_facts import Fact
 from gpualert_common.run_progress import read_progress
 from gpualert_common.stacks.reasons import explain_hang
 from gpualert_common.stacks.storage import read_dumps
+from gpualert_common.structs import Struct
+from gpualert_common.telemetry.series import Telemetry
 
-_TAIL_BYTES = 1 << 20
+TAIL_BYTES = 1 << 20
 """End of a log, which has the newest progress."""
 _MOST_STEPS = 1e15
 
 
+class LiveProgress(Struct, frozen=True):
+    """Progress of a run in numbers; None is unknown.
+
+    ``position`` and ``total`` count ``unit``, such as "step"; ``pace_s`` is the seconds that one of
+    them takes at present.  ``loss`` is the newest one, which may be NaN or infinite.
+    """
+
+    unit: str = "step"
+    position: float | None = None
+    total: float | None = None
+    loss: float | None = None
+    pace_s: float | None = None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds to the last step at the present pace."""
+        if self.pace_s is None or self.total is None or self.position is None:
+            return None
+        if not _MOST_STEPS > self.total > self.position:
+            return None
+        return (self.total - self.position) * self.pace_s
+
+    @property
+    def share(self) -> float | None:
+        """Share of the steps that are done, from 0 to 1."""
+        if self.position is None or not self.total or not self.total < _MOST_STEPS:
+            return None
+        return min(1.0, max(0.0, self.position / self.total))
+
+
+class MachineLoad(Struct, frozen=True):
+    """Newest numbers of the machine, of all GPUs of a run together; None is unknown.
+
+    ``gpu_percent`` is the mean activity of ``gpus`` GPUs; the memory is that in use and in all.
+    ``host_bytes`` is the memory of the run's processes.
+    """
+
+    gpus: int = 0
+    gpu_percent: float | None = None
+    gpu_bytes: float | None = None
+    gpu_total_bytes: float | None = None
+    host_bytes: float | None = None
+
+
+def read_live_progress(record: Record, *, most_bytes: int = TAIL_BYTES) -> LiveProgress:
+    """Return the progress by the begin of each log and ``most_bytes`` of its end."""
+    read = read_progress(record, most_bytes=most_bytes)
+    losses = [point.loss for point in read.points if point.loss is not None]
+    loss = losses[-1] if losses else None
+    positions = [point for point in read.points if point.position is not None]
+    if not positions:
+        return LiveProgress(loss=loss)
+    last = positions[-1]
+    has_steps = last.step is not None
+    return LiveProgress(
+        unit=read.unit if has_steps else "epoch",
+        position=last.position,
+        total=read.counts.total_steps if has_steps else read.counts.total_epochs,
+        loss=loss,
+        pace_s=_pace_s(positions),
+    )
+
+
+def read_machine_load(telemetry: Telemetry) -> MachineLoad:
+    """Return the newest numbers in the telemetry of a run."""
+    gpus = [name for name in telemetry.list_entities("gpu") if "/" not in name]
+    activity = _read_newest(telemetry, gpus, "utilization_percent")
+    used = _read_newest(telemetry, gpus, "memory_used_bytes")
+    total = _read_newest(telemetry, gpus, "memory_total_bytes")
+    host = _read_newest(telemetry, ["host:tree"], "rss_bytes")
+    return MachineLoad(
+        gpus=len(gpus),
+        gpu_percent=sum(activity) / len(activity) if activity else None,
+        gpu_bytes=sum(used) if used else None,
+        gpu_total_bytes=sum(total) if total else None,
+        host_bytes=host[0] if host else None,
+    )
+
+
+def find_last_output(record: Record) -> float | None:
+    """Return the time of the newest output in one of the logs; None without any."""
+    return max(_list_log_times(record), default=None)
+
+
 def collect_live_facts(record: Record) -> list[Fact]:
     """Return the facts about a run in progress, the most important first."""
-    progress = _progress(record)
+    progress = describe_live_progress(read_live_progress(record))
     facts = [("Do", advice) for advice in WarningState(record.events()).advice()]
     facts += [("Progress", progress)] if progress else []
     facts += [("Stacks", text) for text in _describe_stacks(record)]
-    return [*facts, ("Last output", _last_output(record))]
+    return [*facts, ("Last output", _describe_last_output(record))]
+
+
+def describe_live_progress(progress: LiveProgress) -> str:
+    """Return the progress in words; "" if the position is unknown."""
+    if progress.position is None:
+        return ""
+    unit = progress.unit
+    shown = [f"{unit} {_format_count(progress.position)}"]
+    if progress.total:
+        shown[0] += f" of {_format_count(progress.total)}"
+    if progress.loss is not None:
+        shown.append(f"loss {progress.loss:.4g}")
+    if progress.pace_s:
+        pace_s = progress.pace_s
+        pace = f"{pace_s:.2g} s" if pace_s < 10 else duration(pace_s)
+        shown.append(f"{pace} per {unit}")
+        if progress.left_s is not None:
+            shown.append(f"about {duration(progress.left_s)} left")
+    return ", ".join(shown)
+
+
+def _format_count(value: float) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _read_newest(telemetry: Telemetry, entities: Sequence[str], name: str) -> list[float]:
+    """Return the newest finite value of each entity that has one."""
+    found = (telemetry.series(entity, name) for entity in entities)
+    return [series.last for series in found if series and math.isfinite(series.last)]
 
 
 def _describe_stacks(record: Record) -> Iterator[str]:
@@ -35,7 +151,7 @@ def _describe_stacks(record: Record) -> Iterator[str]:
         dumps = read_dumps(record)
     except RecordError:
         return
-    printed_at = max(_list_log_times(record), default=0.0)
+    printed_at = find_last_output(record) or 0.0
     taken = [dump for dump in dumps if dump.at > printed_at]
     found = explain_hang(taken[-1], taken[0] if taken[1:] else None) if taken else None
     if found is not None:
@@ -43,12 +159,11 @@ def _describe_stacks(record: Record) -> Iterator[str]:
         yield f"{found.text} (at {clock}; more: gpualert stacks)"
 
 
-def _last_output(record: Record) -> str:
+def _describe_last_output(record: Record) -> str:
     """Return the time of the newest output in one of its logs."""
-    found = list(_list_log_times(record))
-    if not found:
+    at = find_last_output(record)
+    if at is None:
         return "no output yet"
-    at = max(found)
     clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
     return f"{duration(max(0.0, time.time() - at))} ago ({clock})"
 
@@ -58,30 +173,6 @@ def _list_log_times(record: Record) -> Iterator[float]:
         found = record.log_status(name)
         if found is not None and found.st_size:
             yield found.st_mtime
-
-
-def _progress(record: Record) -> str:
-    """Return the progress by the begin and the end of its logs; "" if they do not show it."""
-    read = read_progress(record, most_bytes=_TAIL_BYTES)
-    positions = [point for point in read.points if point.position is not None]
-    if not positions:
-        return ""
-    last = positions[-1]
-    position = last.step if last.step is not None else last.epoch
-    unit = read.unit if last.step is not None else "epoch"
-    total = read.counts.total_steps if last.step is not None else read.counts.total_epochs
-    shown = [f"{unit} {position:g}" if isinstance(position, float) else f"{unit} {position}"]
-    if total:
-        shown[0] += f" of {total:g}" if isinstance(total, float) else f" of {total}"
-    losses = [point.loss for point in read.points if point.loss is not None]
-    shown += [f"loss {losses[-1]:.4g}"] if losses else []
-    pace_s = _pace_s(positions)
-    if pace_s:
-        pace = f"{pace_s:.2g} s" if pace_s < 10 else duration(pace_s)
-        shown.append(f"{pace} per {unit}")
-        if total and position is not None and _MOST_STEPS > total > position:
-            shown.append(f"about {duration((total - position) * pace_s)} left")
-    return ", ".join(shown)
 
 
 def _pace_s(points: Sequence[Point]) -> float | None:

@@ -61,7 +61,7 @@ class StopOrigin(StrEnum):
     HANGUP = "hangup"
     """Its terminal was closed."""
     COMMAND = "command"
-    """A person, by ``gpualert stop``."""
+    """A person, by ``gpualert stop`` or on a page of ``gpualert web``."""
     CALLER = "caller"
     """A person who interrupted the program that called ``run()``."""
     ENGINE = "engine"

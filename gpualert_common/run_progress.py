@@ -20,14 +20,21 @@ _HEAD_BYTES = 64 << 10
 _CHUNK_BYTES = 1 << 20
 
 
-def read_arrivals(record: Record, column: int) -> list[tuple[float, int]]:
+def read_arrivals(
+    record: Record, column: int, *, most_bytes: int = _MOST_INDEX_BYTES
+) -> list[tuple[float, int]]:
     """Return times (seconds since the epoch) and sizes of the log in *column* (from 0).
 
-    Empty where the record has no index, as that of a short run or of an early release.
+    Empty where the record has no index, as that of a short run or of an early release.  Of a longer
+    index than ``most_bytes`` only the end is read.
     """
     try:
         with open(record.open_log(INDEX), "rb") as file:
-            index = file.read(_MOST_INDEX_BYTES)
+            begin = max(0, os.fstat(file.fileno()).st_size - most_bytes)
+            file.seek(begin)
+            if begin:
+                file.readline()  # the rest of a line
+            index = file.read(most_bytes)
     except OSError:
         return []
     return read_index(index, record.spec.created_at, column)
@@ -36,8 +43,8 @@ def read_arrivals(record: Record, column: int) -> list[tuple[float, int]]:
 def read_progress(record: Record, *, most_bytes: int | None = None) -> Progress:
     """Return the progress by all logs of a run.
 
-    Of a log larger than ``most_bytes`` only the begin and so many bytes of its end are read.  A log
-    that cannot be read is left out.
+    Of a log larger than ``most_bytes`` only the begin and so many bytes of its end are read, and of
+    the index only so many bytes of its end.  A log that cannot be read is left out.
     """
     parts = [_read_log(record, column, name, most_bytes) for column, name in enumerate(record.logs)]
     return merge_progress([part for part in parts if part is not None] or [Progress(files=())])
@@ -63,7 +70,7 @@ def _read_log(record: Record, column: int, name: str, most_bytes: int | None) ->
     finally:
         os.close(fd)
     progress = reader.finish()
-    arrivals = read_arrivals(record, column)
+    arrivals = read_arrivals(record, column, most_bytes=most_bytes or _MOST_INDEX_BYTES)
     ending = record.ending
     if ending is not None and ending.ended_at is not None:  # the index lacks the last second
         arrivals.append((ending.ended_at, progress.read_bytes + progress.unread_bytes))

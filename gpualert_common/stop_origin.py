@@ -14,6 +14,9 @@ TERMINAL = "the terminal"
 """Command of the sender of a signal that the kernel sent for a terminal."""
 STOP_COMMAND = "gpualert stop"
 """Command of the sender of a request that a person made."""
+WEB_COMMAND = "gpualert web"
+"""Command of the sender of a request that a person made on a page of the web server."""
+_COMMANDS = (STOP_COMMAND, WEB_COMMAND)
 CALLER = "KeyboardInterrupt"
 """Command of the sender when the program that called ``run()`` was interrupted."""
 MEANINGS = ("cancelled", "preempted", "timeout")
@@ -41,7 +44,7 @@ def find_origin(
         return StopOrigin.ENGINE
     if command == TERMINAL:
         return StopOrigin.HANGUP if number == signal.SIGHUP else StopOrigin.KEYBOARD
-    if command == STOP_COMMAND:
+    if command in _COMMANDS:
         return StopOrigin.COMMAND
     if command == CALLER:
         return StopOrigin.CALLER
@@ -62,13 +65,15 @@ def is_own_stop(number: int | None, sender: Sender | None, uid: int | None) -> b
 def describe_sender(sender: Sender | None) -> str:
     """Return the sender in words, such as "bash (pid 71)"; empty if it is not known.
 
-    Of ``gpualert stop`` it is the person: "alice at /dev/pts/3 on node7".
+    Of ``gpualert stop`` it is the person: "alice at /dev/pts/3 on node7"; of a page of the web
+    server "alice, on a page of gpualert web, on node7".
     """
     known: Sender = sender or {}
     command = known.get("command") or ""
-    if command == STOP_COMMAND:
+    if command in _COMMANDS:
         who = known.get("user") or f"user {known.get('uid', 'unknown')}"
         at = f" at {known['terminal']}" if known.get("terminal") else ""
+        at = ", on a page of gpualert web," if command == WEB_COMMAND else at
         return who + at + (f" on {known['host']}" if known.get("host") else "")
     pid = known.get("pid")
     return f"{_program(command)} (pid {pid})" if pid and command else command

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gpualert_common.artifacts import truncation
 from gpualert_common.classify.lines import canonicalize
@@ -21,6 +21,13 @@ _MARK = "[...]"
 _CURSOR_UP = re.compile(rb"\x1b\[(\d{0,3})A")
 _JOINERS = "\u200c\u200d"
 """Join letters and emoji; invisible, and kept."""
+
+
+class LineMasks(Protocol):
+    """The part of :class:`gpualert_common.redact.Redactor` that lines for display need."""
+
+    def mask_text(self, text: str) -> str:
+        """Return ``text`` with its secrets masked."""
 
 
 def read_log_tails(
@@ -51,7 +58,7 @@ def _read_tail(record: Record, name: str, redactor: Redactor, most: int) -> byte
     return truncation.mark_cut(size - len(tail)) + tail
 
 
-def read_last_lines(record: Record, redactor: Redactor, most_lines: int) -> tuple[str, ...]:
+def read_last_lines(record: Record, redactor: LineMasks, most_lines: int) -> tuple[str, ...]:
     """Return the last lines of the log as a terminal shows them, masked, oldest first.
 
     A progress bar is one line in its last state.  The lines contain no escape sequences and no
@@ -77,7 +84,7 @@ def read_last_lines(record: Record, redactor: Redactor, most_lines: int) -> tupl
     return tuple(lines)
 
 
-def _read_log_lines(record: Record, name: str, redactor: Redactor, most: int) -> tuple[str, ...]:
+def _read_log_lines(record: Record, name: str, redactor: LineMasks, most: int) -> tuple[str, ...]:
     if most <= 0:
         return ()
     try:

@@ -1,4 +1,4 @@
-"""Masking of long texts in pieces, so that a deadline can stop it in between."""
+"""Masking of long texts in pieces: a deadline can stop it in between, and a stream fits memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from gpualert_common.redact import Redactor
 
@@ -15,6 +15,8 @@ PIECE_BYTES = 1 << 20
 """Takes some milliseconds; about a second if every line contains a secret."""
 AROUND_BYTES = 16 << 10
 """Longer than any secret, private keys included."""
+_MOST_WAITING_BYTES = 8 << 20
+"""Part of a stream that is searched for a place to cut it."""
 _TRIES = 8
 _STEP_BYTES = 997
 """Step back from a place that cannot be cut; a prime, so that it fits no repeating pattern."""
@@ -33,9 +35,36 @@ def mask_in_pieces(redactor: Redactor, data: bytes, check: Callable[[], None]) -
     return b"".join(done), redactor.found.total() - before
 
 
-def _split(redactor: Redactor, data: bytes) -> Iterator[bytes]:
+def mask_stream(redactor: Redactor, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a text as if it were masked at once, in memory for a few megabytes of it.
+
+    A part that cannot be cut without cutting a secret is left out, and a line says so.
+    """
+    waiting = b""
+    for block in blocks:
+        waiting += block
+        while len(waiting) >= PIECE_BYTES + AROUND_BYTES:
+            seam = _find_seam(_copy_uncounted(redactor), waiting, PIECE_BYTES)
+            if seam:
+                yield redactor.mask_bytes(waiting[:seam])
+                waiting = waiting[seam:]
+            elif len(waiting) > _MOST_WAITING_BYTES:
+                yield f"\n[... {len(waiting)} bytes left out: no end of a secret ...]\n".encode()
+                waiting = b""
+            else:
+                break
+    yield redactor.mask_bytes(waiting)
+
+
+def _copy_uncounted(redactor: Redactor) -> Redactor:
+    """Return a redactor with the same secrets, whose finds are not counted."""
     probe = copy.copy(redactor)
-    probe.found = Counter()  # secrets that a probe finds are not counted
+    probe.found = Counter()
+    return probe
+
+
+def _split(redactor: Redactor, data: bytes) -> Iterator[bytes]:
+    probe = _copy_uncounted(redactor)
     begin = 0
     at = PIECE_BYTES
     while at + AROUND_BYTES < len(data):

@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from gpualert_common.structs import Struct
 
+MOST_LINES = 8
+"""Lines of one panel; more GPUs or ranks than that become a band with their median."""
+
 
 class MarkKind(StrEnum):
     """Kind of an event on the timeline."""
@@ -14,14 +17,25 @@ class MarkKind(StrEnum):
     WARNING = "warning"
     SIGNAL = "signal"
     STACKS = "stacks"
+    NOT_FINITE = "not_finite"
     FAILURE = "failure"
     END = "end"
+
+
+class LineKind(StrEnum):
+    """Meaning of a line: a value, the median of many lines, or a limit of the value."""
+
+    VALUE = "value"
+    MEDIAN = "median"
+    LIMIT = "limit"
 
 
 class ChartLine(Struct, frozen=True):
     """One number over time; ``at`` in seconds since the epoch, in ascending order.
 
-    ``low`` and ``high`` are the extremes that a thinned or merged value stands for.  A gap is None.
+    ``low`` and ``high`` are the extremes that a thinned or merged value stands for; both are empty
+    where every value stands for itself.  A gap is None.  ``not_finite_at`` has the times of values
+    that are NaN or infinite, which are gaps in ``value``.
     """
 
     name: str
@@ -29,29 +43,45 @@ class ChartLine(Struct, frozen=True):
     value: tuple[float | None, ...]
     low: tuple[float | None, ...] = ()
     high: tuple[float | None, ...] = ()
+    kind: LineKind = LineKind.VALUE
+    not_finite_at: tuple[float, ...] = ()
 
 
 class Panel(Struct, frozen=True):
-    """One chart of the timeline: lines of one unit, such as "GiB" or "steps/s"."""
+    """One chart of the timeline: lines of one unit, such as "GiB" or "steps/s".
+
+    ``top`` is the upper end of the axis where it does not follow from the values, as for a share.
+    The axis begins at 0 unless it ``is_floating`` or logarithmic.
+    """
 
     title: str
     unit: str
     lines: tuple[ChartLine, ...]
     is_logarithmic: bool = False
+    is_floating: bool = False
+    top: float | None = None
 
 
 class Mark(Struct, frozen=True):
-    """One event of the run; ``text`` is shown where the reader points at it."""
+    """One event of the run.
+
+    ``text`` is shown where the reader points at it, ``label`` above its line.
+    """
 
     at: float
     kind: MarkKind
     text: str
+    label: str = ""
 
 
 class Timeline(Struct, frozen=True):
-    """Numbers and events of a run between two times; its texts are masked and safe to show."""
+    """Numbers and events of a run between two times; its texts are masked and safe to show.
+
+    ``notes`` say what was left out, such as the middle of a huge log.
+    """
 
     began_at: float
     ended_at: float
     panels: tuple[Panel, ...] = ()
     marks: tuple[Mark, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.model import Disposition, ExitFacts, StopOrigin
 from gpualert_common.signal_names import signal_name
-from gpualert_common.stop_origin import describe_sender, find_origin
+from gpualert_common.stop_origin import STOP_COMMAND, describe_sender, find_origin
 from gpualert_common.structs import Struct
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -137,7 +137,7 @@ def _read_stop(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitSta
     is_preempted = origin is StopOrigin.SCHEDULER
     disposition = Disposition.PREEMPTED if is_preempted else Disposition.CANCELLED
     who = describe_sender(facts.sender) or "an unknown sender"
-    by = "gpualert stop by " if origin is StopOrigin.COMMAND else ""
+    by = "gpualert stop by " if sender.get("command") == STOP_COMMAND else ""
     claim = f"{signal_name(number)} from {by}{who} was passed on to the run"
     return ExitStatus(
         disposition,

@@ -15,8 +15,10 @@ from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCom
 
 from gpualert_common.causes import CAUSES
 from gpualert_common.cli.arguments import build_parser
+from gpualert_common.cli.commands.runs import STATES
 from gpualert_common.cli.records import list_places
 from gpualert_common.listing.lookup import list_run_names
+from gpualert_common.listing.run_list import list_runs
 from gpualert_common.notify.channel_config import NONE
 from gpualert_common.notify.targets import MAILBOX
 from gpualert_common.record_locations import list_record_paths
@@ -52,8 +54,12 @@ class _ValueCompleter(BaseCompleter):
         match action.metavar:
             case "RUN":
                 return _list_runs(prefix, parsed_args)
-            case "ID":
+            case "ID" | "CAUSE":
                 return CAUSES
+            case "STATE":
+                return STATES
+            case "USER":
+                return _list_users(parsed_args)
             case "CHANNEL":
                 return [*load_settings()["channels"].value, MAILBOX, NONE]
             case "CMD" if parsed_args.command in (None, [], ["--"]):
@@ -72,6 +78,14 @@ def _list_runs(prefix: str, options: argparse.Namespace) -> list[str]:
     paths = list_record_paths(places)[::-1]
     ids = [run_id for run_id in map(os.path.basename, paths) if run_id.startswith(prefix)]
     return ["last", *list_run_names(paths[:_MOST_RUNS]), *ids[:_MOST_RUNS]]
+
+
+def _list_users(options: argparse.Namespace) -> list[str]:
+    """Return "me", then the users and owners of the newest runs."""
+    places = list_places(argparse.Namespace(state_dir=getattr(options, "state_dir", None)))
+    runs = list_runs(places, most=_MOST_RUNS)
+    names = (name for run in runs for name in (run.user, run.owner) if name)
+    return list(dict.fromkeys(["me", *names]))
 
 
 def _list_programs(prefix: str) -> Iterator[str]:

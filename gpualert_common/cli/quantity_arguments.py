@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import time
-from datetime import datetime, timedelta
 
-from gpualert_common.settings import parse_duration
+from gpualert_common import moments
+from gpualert_common.moments import MOMENT_FORMS
 
-MOMENT_FORMS = (
-    "a duration before now (7d, 12h), a date (2026-11-20), a time (2026-11-20T18:30), today or "
-    "yesterday"
-)
-"""The forms, for the help of a command."""
+__all__ = ["MOMENT_FORMS", "parse_count", "parse_moment"]
 
 
 def parse_moment(text: str) -> float:
-    """Return the moment in seconds since the epoch; a date is its begin in local time.
-
-    For argparse: raises ArgumentTypeError.
-    """
-    midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    days = {"today": 0, "yesterday": 1}.get(text.strip().lower())
-    if days is not None:
-        return (midnight.replace(tzinfo=None) - timedelta(days=days)).timestamp()
+    """Return the moment in seconds since the epoch.  For argparse: raises ArgumentTypeError."""
     try:
-        return datetime.fromisoformat(text.strip()).timestamp()
-    except (ValueError, OverflowError):
-        pass
-    try:
-        # A number alone is no moment: one person means days by it, another one seconds.
-        ago_s = None if text.strip()[-1:].isdigit() else parse_duration(text)
-    except ValueError:
-        ago_s = None
-    if ago_s is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {MOMENT_FORMS}")
-    return time.time() - ago_s
+        return moments.parse_moment(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def parse_count(text: str) -> int:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.columns import Column, format_table
-from gpualert_common.cli.run_table import choose_tone, format_condition, format_name, format_start
+from gpualert_common.cli.run_table import format_condition, format_name, format_start
 from gpualert_common.errors import GPUAlertError, RecordError, UsageError
+from gpualert_common.listing.condition import choose_condition_tone
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.printable_text import make_printable
 from gpualert_common.record import Record
@@ -135,7 +136,10 @@ def _show(plan: RemovalPlan) -> None:
                 [format_condition(run) for run in runs],
                 rank=1,
                 least=9,
-                colours=[terminal.TONES[choose_tone(run)] if colours else "" for run in runs],
+                colours=[
+                    terminal.TONES[choose_condition_tone(run.condition)] if colours else ""
+                    for run in runs
+                ],
             ),
             Column("STARTED", [format_start(run.started_at, now) for run in runs], rank=3),
             Column("SIZE", [size(taken) for _run, taken in rows], is_right=True),

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from gpualert_common.causes import NO_CAUSES
 from gpualert_common.cli.columns import Column, format_table
-from gpualert_common.listing.condition import FAILURES, LIVE, Condition
+from gpualert_common.listing.condition import LIVE, Condition, choose_condition_tone
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.printable_text import make_printable
 from gpualert_common.report import terminal
@@ -32,7 +32,9 @@ def format_runs(
     """Return the lines of a table of runs; their shown ids are unique among ``ids``."""
     now = time.time()
     conditions = [format_condition(run) for run in runs]
-    tones = [terminal.TONES[choose_tone(run)] if colours else "" for run in runs]
+    tones = [
+        terminal.TONES[choose_condition_tone(run.condition)] if colours else "" for run in runs
+    ]
     columns = [
         Column("RUN", shorten_ids([run.run_id for run in runs], ids)),
         Column("NAME", [format_name(run) for run in runs], rank=1, least=12),
@@ -72,14 +74,6 @@ def format_condition(run: RunSummary) -> str:
     if run.condition in _OF_CAUSE and run.cause not in (None, *NO_CAUSES):
         return f"{run.condition}: {run.cause}"
     return str(run.condition)
-
-
-def choose_tone(run: RunSummary) -> str:
-    """Return good, bad or odd."""
-    if run.condition is Condition.COMPLETED:
-        return "good"
-    is_bad = run.condition in FAILURES or run.condition is Condition.DAMAGED
-    return "bad" if is_bad and run.condition is not Condition.SUSPECT else "odd"
 
 
 def format_name(run: RunSummary) -> str:

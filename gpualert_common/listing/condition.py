@@ -53,6 +53,15 @@ LIVE = frozenset(
 )
 """Conditions of the runs that go on."""
 
+
+def choose_condition_tone(condition: Condition) -> str:
+    """Return good, bad or odd."""
+    if condition is Condition.COMPLETED:
+        return "good"
+    is_bad = condition in FAILURES or condition is Condition.DAMAGED
+    return "bad" if is_bad and condition is not Condition.SUSPECT else "odd"
+
+
 _OF_DISPOSITION = {
     "completed": Condition.COMPLETED,
     "failed": Condition.FAILED,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from gpualert_common.codec import encode
@@ -22,8 +24,10 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """One run; None means unknown, or not yet.
 
     ``names`` has the name to show first.  ``exit_code`` is that for Python, -n for signal n;
-    ``shell_code`` that of a shell, 128+n.  ``error`` is the reason why its record cannot be read;
-    all other facts are then unknown.
+    ``shell_code`` that of a shell, 128+n.  ``user`` is the login name of the user who launched it,
+    or the number of one without a name, on ``host``; ``owner`` the person or team that answers for
+    the task of an engine.  ``error`` is the reason why its record cannot be read; all other facts
+    are then unknown.
     """
 
     run_id: str
@@ -45,6 +49,9 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     headline: str | None = None
     gpu_seconds: float | None = None
     wasted_gpu_seconds: float | None = None
+    user: str | None = None
+    host: str | None = None
+    owner: str | None = None
     error: str | None = None
 
     @property
@@ -63,6 +70,10 @@ class RunSummary(Struct, frozen=True, kw_only=True):
         """True if a name of the run matches a glob pattern; without a name, its command."""
         names = self.names or (shlex.join(self.command),)
         return any(fnmatchcase(name, pattern) or name == pattern for name in names)
+
+    def has_user(self, name: str) -> bool:
+        """True if that user launched the run, or answers for its task."""
+        return name in (self.user, self.owner)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``gpualert runs --json`` prints."""
@@ -115,6 +126,9 @@ def summarize(record: Record) -> RunSummary:
         headline=verdict.headline if verdict else None,
         gpu_seconds=row.gpu_seconds if row else None,
         wasted_gpu_seconds=row.wasted_gpu_seconds if row else None,
+        user=None if spec.uid is None else name_user(spec.uid),
+        host=spec.host,
+        owner=spec.owner.get("task", {}).get("owner") or None,
     )
 
 
@@ -139,6 +153,15 @@ def summarize_checked(path: str) -> RunSummary | None:
         )
     finally:
         record.close()
+
+
+@cache
+def name_user(uid: int) -> str:
+    """Return the login name of a user; the number of one without a name."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OverflowError, ValueError):
+        return str(uid)
 
 
 def _to_hours(seconds: float | None) -> float | None:

@@ -41,12 +41,13 @@ _SOURCES = (SPEC, EXIT, VERDICT)
 class SummaryCache:
     """The cache in one state directory; its rows are read when it is opened.
 
+    It may be kept: a summary that it returned once is not decoded again.  Not thread-safe.
     ``problem`` describes a cache that cannot be used, such as a file of another user.
     """
 
     def __init__(self, place: str) -> None:
         self._file = Database(place, NAME, application=_APPLICATION, schema=_SCHEMA, tables=_TABLES)
-        self._rows: dict[str, tuple[str, str]] = {}
+        self._rows: dict[str, tuple[str, str | RunSummary]] = {}
         self._new: list[tuple[str, str, str]] = []
         self.problem = ""
         if self._file.exists:
@@ -57,15 +58,21 @@ class SummaryCache:
             except HistoryUnavailableError as error:
                 self.problem = str(error)
 
-    def _find(self, path: str) -> RunSummary | None:
-        """Return the summary of the record at a path; None without a valid one."""
-        row = self._rows.get(os.path.basename(path))
-        if row is None or row[0] != _make_stamp(path):
+    def _find(self, path: str, stamp: str) -> RunSummary | None:
+        """Return the summary of the record at a path with this stamp; None without a valid one."""
+        name = os.path.basename(path)
+        row = self._rows.get(name)
+        if row is None or row[0] != stamp:
             return None
+        if isinstance(row[1], RunSummary):
+            return row[1]
         try:
-            return decode(RunSummary, {**json.loads(row[1]), "path": path}, self._file.path)
+            fields = {**json.loads(row[1]), "path": path}
+            run = decode(RunSummary, fields, self._file.path)
         except (ValueError, TypeError, RecordError):
             return None
+        self._rows[name] = stamp, run
+        return run
 
     def summarize(self, path: str) -> RunSummary | None:
         """Return the summary of a record, from the cache or else read, and add it then.
@@ -73,13 +80,14 @@ class SummaryCache:
         Only the summary of a run that has ended and has its verdict is added; others may change.
         Of a record that changed meanwhile none is.  None for a record of another user.
         """
-        run = self._find(path)
+        stamp = _make_stamp(path)
+        run = self._find(path, stamp)
         if run is not None:
             return run
-        stamp = _make_stamp(path)
         run = summarize_checked(path)
         if run is not None and run.error is None and stamp and stamp == _make_stamp(path):
             self._new.append((run.run_id, stamp, json.dumps(encode(run))))
+            self._rows[run.run_id] = stamp, run
         return run
 
     def store(self) -> None:
@@ -87,8 +95,9 @@ class SummaryCache:
         if len(self._new) < LEAST_NEW:
             return
         gone = [(name,) for name in self._rows if not os.path.lexists(self._join(name))]
+        new, self._new = self._new, []
         try:
-            self._file.use(lambda connection: _write(connection, self._new, gone))
+            self._file.use(lambda connection: _write(connection, new, gone))
         except HistoryUnavailableError:
             pass  # the records are read again
 
@@ -115,7 +124,7 @@ def _make_stamp(path: str) -> str:
     return repr(parts)
 
 
-def _read(connection: Connection) -> dict[str, tuple[str, str]]:
+def _read(connection: Connection) -> dict[str, tuple[str, str | RunSummary]]:
     rows = connection.execute("SELECT run_id, stamp, summary FROM summaries")
     return {run_id: (stamp, summary) for run_id, stamp, summary in rows}
 

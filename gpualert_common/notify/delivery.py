@@ -20,10 +20,11 @@ from gpualert_common.notify.compose import compose, compose_warning
 from gpualert_common.notify.entry import DeliveryAttempt, EntryState, OutboxEntry
 from gpualert_common.notify.isolation import run_isolated
 from gpualert_common.notify.message import Budget, Message
-from gpualert_common.notify.outbox import SENT_EVENT, bundle_file
+from gpualert_common.notify.outbox import bundle_file
 from gpualert_common.notify.reconciliation import TOO_LATE
 from gpualert_common.notify.targets import MAILBOX
 from gpualert_common.record import Record
+from gpualert_common.record.events import ALERT_SENT
 from gpualert_common.record.marks import find_state_dir
 from gpualert_common.redact import Redactor
 from gpualert_common.spec import ENDED
@@ -162,7 +163,7 @@ def _note(record: Record, entry: OutboxEntry, **facts: Any) -> None:
     if entry.about != ENDED:
         facts["about"] = entry.about
     with contextlib.suppress(OSError):
-        record.append_event(SENT_EVENT, channel=entry.channel, state=entry.state, **facts)
+        record.append_event(ALERT_SENT, channel=entry.channel, state=entry.state, **facts)
 
 
 def _describe(error: BaseException) -> str:

@@ -26,12 +26,10 @@ from gpualert_common.notify.entry import (
 )
 from gpualert_common.record import OUTBOX, Event, Record
 from gpualert_common.record.directory import Directory
+from gpualert_common.record.events import ALERT_SENT
 from gpualert_common.record.marks import UNDELIVERED
 from gpualert_common.record.private_directory import open_folder
 from gpualert_common.spec import ENDED, SCHEMA, message_id
-
-SENT_EVENT = "alert"
-"""Event of the record: the result of one attempt at a delivery."""
 
 
 class Outbox:
@@ -171,7 +169,7 @@ class Outbox:
             events = list(self.record.events())
         except (OSError, RecordError):
             return {}
-        tried = (event for event in events if event.name == SENT_EVENT)
+        tried = (event for event in events if event.name == ALERT_SENT)
         sent = (event for event in tried if event.fields.get("state") == EntryState.SENT)
         meant = (event for event in sent if event.fields.get("about", ENDED) == about)
         return {str(event.fields.get("channel")): event for event in meant}

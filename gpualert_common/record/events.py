@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+ALERT_SENT = "alert"
+"""Event: the result of one attempt to send an alert."""
 LOG_CUT = "log_cut"
 """Event: the process that copies the output to the log died, so that the log ends there."""
 WARNING_RAISED = "warning_raised"

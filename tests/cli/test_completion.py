@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import pwd
 import subprocess
 
 import pytest
@@ -78,6 +79,14 @@ def test_causes(here: Lab) -> None:
     expected = sorted(cause for cause in CAUSES if cause.startswith("cuda_"))
     assert sorted(complete(here, "gpualert rules show cuda_")) == expected
     assert sorted(complete(here, "gpualert runs --cause cuda_")) == expected
+
+
+def test_states_and_users(here: Lab) -> None:
+    """The filters of runs are completed with the states, and with the users of the runs."""
+    assert complete(here, "gpualert runs --state un") == ["unknown", "unsupervised"]
+    here.run("true")
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    assert sorted(complete(here, "gpualert runs --user ")) == sorted(["me", user])
 
 
 def test_channels(here: Lab) -> None:

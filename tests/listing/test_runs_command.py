@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -274,9 +275,41 @@ def test_since(lab: Lab) -> None:
     assert names(lab, "--since", "3000-01-01") == []
 
 
+def test_user(lab: Lab) -> None:
+    """--user takes a user who launched runs, "me", or the owner of an engine's task."""
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    run_named(lab, "mine", "true")
+    change(run_named(lab, "theirs", "true"), "spec.json", uid=4_000_000)
+    task = {"engine": "airflow", "workflow": "dag", "task": "train", "owner": "vision"}
+    change(run_named(lab, "team", "true"), "spec.json", custody={"task": task})
+    assert names(lab, "--user", "me") == names(lab, "--user", user) == ["team", "mine"]
+    assert names(lab, "--user", "4000000") == ["theirs"]
+    assert names(lab, "--user", "vision") == ["team"]
+    assert names(lab, "--user", "nobody-here") == []
+    found = {run["name"]: (run["user"], run["owner"]) for run in lab.json("runs")["runs"]}
+    assert found == {"mine": (user, None), "theirs": ("4000000", None), "team": (user, "vision")}
+
+
+def test_state_filter(lab: Lab) -> None:
+    """--state lists the runs of these states, also one whose supervisor died."""
+    for name, command in {"fine": ("true",), "killed": shell("kill -9 $$")}.items():
+        run_named(lab, name, *command)
+    run = lab.launch(*WAITS)
+    assert names(lab, "--state", "killed", "--state", "completed") == ["killed", "fine"]
+    assert len(lab.json("runs", "--state", "running")["runs"]) == 1
+    assert names(lab, "--state", "timed-out") == names(lab, "--state", "timed out") == []
+    run.process.kill()
+    run.process.wait()
+    until(lambda: not run.record.is_held, "the lock to be free")
+    assert len(lab.json("runs", "--state", "unsupervised")["runs"]) == 1
+    assert lab.json("runs", "--state", "lost")["runs"] == []
+    (lab.home / "go").touch()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("--state", "runing"), b"no state 'runing'; did you mean running?"),
         (("--cause", "cuda_om"), b"no cause 'cuda_om'; did you mean cuda_oom?"),
         (
             ("--since", "soon"),
@@ -285,7 +318,7 @@ def test_since(lab: Lab) -> None:
         (("--limit", "-1"), b"'-1' is not a whole number"),
         (("--limit", "all"), b"'all' is not a whole number"),
     ],
-    ids=["cause", "since", "negative limit", "limit"],
+    ids=["state", "cause", "since", "negative limit", "limit"],
 )
 def test_wrong_filter(lab: Lab, arguments: tuple[str, str], words: bytes) -> None:
     """A wrong value of a filter is refused, with the values that are possible."""

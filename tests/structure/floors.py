@@ -29,7 +29,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"rule_files", "stop_origin"}),
     frozenset({"processes", "redact"}),
     frozenset({"classify", "record", "settings"}),
-    frozenset({"collectives", "coordinator", "stacks"}),
+    frozenset({"collectives", "coordinator", "moments", "stacks"}),
     frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch", "run_progress"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),
@@ -39,7 +39,18 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"abandoned_runs"}),
     frozenset({"run_hooks"}),
     frozenset({"api", "external_run", "recover"}),
-    frozenset({"background_recovery", "current_verdict", "guardian", "late_verdict", "removal"}),
+    frozenset(
+        {
+            "background_recovery",
+            "current_condition",
+            "current_verdict",
+            "guardian",
+            "late_verdict",
+            "removal",
+            "stack_request",
+            "stop_request",
+        }
+    ),
     frozenset({"run_report"}),
     frozenset({"web"}),
     frozenset({"cli"}),

@@ -7,28 +7,28 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from gpualert_common import recover as recovery
 from gpualert_common.causes import CAUSES
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
 from gpualert_common.cli.quantity_arguments import MOMENT_FORMS, parse_count, parse_moment
 from gpualert_common.cli.records import list_places
 from gpualert_common.cli.run_table import format_runs, format_total
-from gpualert_common.errors import RecordError
+from gpualert_common.current_condition import find_unsupervised
 from gpualert_common.listing.condition import FAILURES, Condition
 from gpualert_common.listing.run_list import list_runs
-from gpualert_common.listing.run_summary import RunSummary
-from gpualert_common.record import Record
+from gpualert_common.listing.run_summary import RunSummary, name_user
 from gpualert_common.record_locations import list_record_paths
 from gpualert_common.report.colours import has_colours
 from gpualert_common.spec import SCHEMA
-from gpualert_common.structs import replace
 from gpualert_common.suggestions import suggest_or_list
 
 _STDOUT = 1
 _PIPED = 160
 """Default width without a terminal."""
 _LEAST_COLUMNS = 40
+STATES = tuple(condition.replace(" ", "-") for condition in Condition)
+"""States of runs, each as one word."""
+_ME = "me"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +61,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CAUSE",
         help="list only runs with this cause in their verdict, such as cuda_oom; can be repeated",
     )
+    parser.add_argument(
+        "--state",
+        action="append",
+        type=_parse_condition,
+        metavar="STATE",
+        help=f"list only runs in this state: {', '.join(STATES)}; can be repeated",
+    )
+    parser.add_argument(
+        "--user",
+        metavar="USER",
+        help="list only runs that this user launched, or whose task belongs to that owner; me: you",
+    )
     add_json(parser)
     add_state_dir(parser)
 
@@ -74,7 +86,7 @@ def execute(options: argparse.Namespace) -> int:
         options.limit,
         on_note=lambda text: printing.print_notes(f"gpualert: {text}"),
     )
-    runs = [_find_unsupervised(run) for run in runs]
+    runs = [find_unsupervised(run) for run in runs]
     if options.json:
         rows = [run.to_json() for run in reversed(runs)]
         printing.print_json({"schema": SCHEMA, "runs": rows, "total": _total(rows)})
@@ -90,21 +102,12 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _find_unsupervised(run: RunSummary) -> RunSummary:
-    """Return a run without a supervisor with its condition: its processes may live."""
-    if run.condition is not Condition.LOST:
-        return run
-    try:
-        record = Record.open(run.path)
-        is_alive = not recovery.is_remote(record) and recovery.has_processes(record)
-        record.close()
-    except RecordError:
-        return run  # it was removed meanwhile
-    return replace(run, condition=Condition.UNSUPERVISED) if is_alive else run
-
-
 def _is_wanted(run: RunSummary, options: argparse.Namespace) -> bool:
     """True for a run that all filters let through."""
+    if options.user is not None and not run.has_user(_resolve_user(options.user)):
+        return False
+    if options.state and find_unsupervised(run).condition not in options.state:
+        return False
     if options.failed and run.condition not in FAILURES:
         return False
     if options.since is not None and (run.started_at or 0.0) < options.since:
@@ -118,6 +121,18 @@ def _parse_cause(text: str) -> str:
     if text not in CAUSES:
         raise argparse.ArgumentTypeError(f"no cause {text!r}{suggest_or_list(text, CAUSES)}")
     return text
+
+
+def _parse_condition(text: str) -> Condition:
+    """Return the condition; its words may be joined by any of the usual characters."""
+    name = text.strip().lower().replace("-", " ").replace("_", " ")
+    if name not in tuple(Condition):
+        raise argparse.ArgumentTypeError(f"no state {text!r}{suggest_or_list(text, STATES)}")
+    return Condition(name)
+
+
+def _resolve_user(name: str) -> str:
+    return name_user(os.geteuid()) if name == _ME else name
 
 
 def _total(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import suppress
 
 from gpualert_common import recover
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.records import find_record, format_place
+from gpualert_common.cli.records import find_record
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
-from gpualert_common.processes.marker import run_marker
-from gpualert_common.record import Record
 from gpualert_common.report.stack_text import render_stacks
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.spec import SCHEMA
-from gpualert_common.stacks.collection import DumpOptions, take_dump
+from gpualert_common.stack_request import take_stacks
 from gpualert_common.stacks.culprits import find_culprits
 from gpualert_common.stacks.description import describe_culprits, describe_place, describe_state
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.groups import group_processes
-from gpualert_common.stacks.storage import MOST_REQUESTED, read_dumps, store_dump
+from gpualert_common.stacks.storage import read_dumps
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +48,10 @@ def execute(options: argparse.Namespace) -> int:
     """Print the stacks of a run.  Raises UsageError if there are none."""
     record = find_record(options.run, options)
     is_live = not options.stored and recover.is_in_progress(record)
-    if is_live and recover.is_remote(record):
-        raise UsageError(f"{record.run_id} runs on {format_place(record)}; take its stacks there")
-    dumps = [_take(record, options)] if is_live else read_dumps(record)
+    if is_live:
+        dumps = [take_stacks(record, is_pausing=options.pause, with_native=options.native)]
+    else:
+        dumps = read_dumps(record)
     if not dumps:
         raise UsageError(f"{record.run_id} has ended, and no stacks were taken while it ran")
     if options.json:
@@ -65,19 +63,6 @@ def execute(options: argparse.Namespace) -> int:
         lines = render_stacks(dump, text, cwd=cwd, is_full=options.full)
         printing.print_lines(*([""] if number else []), *lines)
     return 0
-
-
-def _take(record: Record, options: argparse.Namespace) -> Dump:
-    leader = record.leader_pid
-    if leader is None:
-        raise UsageError(f"{record.run_id} is being launched; try again")
-    how = DumpOptions("on request", is_pausing=options.pause, with_native=options.native)
-    dump = take_dump(leader, run_marker(record.run_id), how)
-    if not dump.processes:
-        raise UsageError(f"{record.run_id}: none of its processes can be seen from here")
-    with suppress(OSError):  # a full disk; they are printed anyway
-        store_dump(record, dump, MOST_REQUESTED)
-    return dump
 
 
 def _to_json(dump: Dump) -> dict[str, object]:

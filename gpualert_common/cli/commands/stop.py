@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import os
-import time
 from contextlib import suppress
 
 from gpualert_common import record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.records import format_place, list_places
-from gpualert_common.end_record import Sender
+from gpualert_common.cli.records import list_places
 from gpualert_common.errors import UsageError
 from gpualert_common.listing.lookup import find_record, list_some, match_records
-from gpualert_common.processes.host import host_name
-from gpualert_common.record import Record, RunState
+from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 from gpualert_common.stop_origin import STOP_COMMAND
-from gpualert_common.supervise.stop import KILLING_S, TERMINATE_S
-
-_POLL_S = 0.1
-_STOP_MARGIN_S = 5.0
+from gpualert_common.stop_request import make_sender, stop_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,20 +35,8 @@ def execute(options: argparse.Namespace) -> int:
     grace_s = None
     if options.grace is not None:
         grace_s = load_settings({"grace": options.grace})["grace"].value
-    if record.state is RunState.ENDED:
-        return _answer(options, record, "already ended", 1)
-    if recovery.is_remote(record):
-        raise UsageError(f"{record.run_id} runs on {format_place(record)}; stop it there")
-    if record.state is not RunState.LOST:
-        _ask_to_stop(record, grace_s)
-    if record.state is RunState.LOST:
-        own_s = record.spec.grace_s
-        return _stop_unsupervised(options, record, own_s if grace_s is None else grace_s)
-    ending = record.ending
-    if ending is None:
-        return _answer(options, record, "stop requested, but still running", 1)
-    by_itself = ending.signal is None and ending.limit is None
-    return _answer(options, record, "ended by itself" if by_itself else "ended", 0)
+    outcome = stop_run(record, make_sender(STOP_COMMAND, _find_terminal()), grace_s)
+    return _answer(options, record, str(outcome), 0 if outcome.is_stopped else 1)
 
 
 def _find_run(options: argparse.Namespace) -> Record:
@@ -76,28 +57,6 @@ def _find_run(options: argparse.Namespace) -> Record:
     return Record.open(live[0]) if live else newest
 
 
-def _ask_to_stop(record: Record, grace_s: float | None) -> None:
-    """Send a request to the supervisor, and wait until it has stopped the run or died.
-
-    Without a grace the supervisor uses that of the run.
-    """
-    record.request("stop", grace_s=grace_s, sender=_make_sender())
-    own_s = record.spec.grace_s if grace_s is None else grace_s
-    deadline = time.monotonic() + own_s + TERMINATE_S + KILLING_S + _STOP_MARGIN_S
-    while record.state not in (RunState.ENDED, RunState.LOST) and time.monotonic() < deadline:
-        time.sleep(_POLL_S)
-
-
-def _stop_unsupervised(options: argparse.Namespace, record: Record, grace_s: float) -> int:
-    if not recovery.has_processes(record):
-        return _answer(options, record, "not running; its supervisor died", 1)
-    left = recovery.stop_unsupervised(record, grace_s, _make_sender())
-    if left:
-        return _answer(options, record, f"{len(left)} processes left", 1)
-    recovery.recover(record)
-    return _answer(options, record, "ended", 0)
-
-
 def _answer(options: argparse.Namespace, record: Record, text: str, status: int) -> int:
     if options.json:
         printing.print_json({"schema": SCHEMA, "run_id": record.run_id, "outcome": text})
@@ -106,29 +65,9 @@ def _answer(options: argparse.Namespace, record: Record, text: str, status: int)
     return status
 
 
-def _make_sender() -> Sender:
-    """Return this process as the sender of a stop, with its user, host and terminal."""
-    sender: Sender = {
-        "pid": os.getpid(),
-        "uid": os.getuid(),
-        "command": STOP_COMMAND,
-        "user": _user(),
-        "host": host_name(),
-    }
-    terminal = _find_terminal()
-    return sender if terminal is None else {**sender, "terminal": terminal}
-
-
 def _find_terminal() -> str | None:
     """Return the terminal of this process by its name; None where it has none, as in a script."""
     for fd in (0, 1, 2):
         with suppress(OSError):
             return os.ttyname(fd)
     return None
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())

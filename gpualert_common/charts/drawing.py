@@ -1,0 +1,106 @@
+"""Pictures of a timeline: SVG for a page, PNG for a message.
+
+The picture is drawn in a process of its own (:mod:`.drawing_program`): the library may be missing,
+crash, or be refused its memory, and none of that reaches the caller.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from contextlib import suppress
+
+from gpualert_common.charts import drawing_program
+from gpualert_common.charts.svg import clean_svg
+from gpualert_common.charts.timeline import Timeline
+from gpualert_common.charts.vega_lite import VERSION, JsonObject, build_chart
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.printable_text import make_printable
+from gpualert_common.processes.bootstrap import import_path
+from gpualert_common.processes.program import start_program
+from gpualert_common.signal_names import signal_name
+from gpualert_common.whole_words import cut_words
+
+INSTALL = "pip install 'gpualert-common[charts]'"
+TIME_LIMIT_S = 20.0
+"""A picture takes half a second; on a machine that trains with all cores, some seconds."""
+MOST_PNG_BYTES = 400_000
+_SCALE = 2.0
+_MOST_REASON = 200
+_PROGRAM = "gpualert_common.charts.drawing_program"
+
+
+class ChartsUnavailableError(GPUAlertError):
+    """No picture can be drawn here; the message has the reason and, if there is one, the remedy."""
+
+
+def draw_svg(timeline: Timeline) -> str:
+    """Return the timeline as an SVG element for a page with a strict Content-Security-Policy.
+
+    It has no styles, scripts or links; ``chart.css`` gives it its colours, for light and dark
+    pages.  Raises ChartsUnavailableError.
+    """
+    request: JsonObject = {"format": "svg", "spec": build_chart(timeline, is_transparent=True)}
+    return clean_svg(_draw(request), timeline)
+
+
+def draw_png(timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES) -> bytes:
+    """Return the timeline as a PNG on white, 1,600 pixels wide, or narrower to fit *most_bytes*.
+
+    Raises ChartsUnavailableError.
+    """
+    spec = build_chart(timeline, is_transparent=False)
+    request = {"format": "png", "spec": spec, "scale": _SCALE, "most_bytes": most_bytes}
+    picture = _draw(request)
+    if len(picture) > most_bytes:
+        raise ChartsUnavailableError(
+            f"the picture of the timeline has {len(picture):,} bytes; at most {most_bytes:,} fit"
+        )
+    return picture
+
+
+def _draw(request: JsonObject) -> bytes:
+    """Return the output of the drawing program.  Raises ChartsUnavailableError."""
+    data = json.dumps({**request, "version": VERSION, "sys_path": import_path()}).encode()
+    try:
+        program = start_program(
+            _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except OSError as error:
+        raise ChartsUnavailableError(f"the drawing program does not start: {error}") from error
+    try:
+        picture, problems = program.communicate(data, timeout=TIME_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise ChartsUnavailableError(
+            f"the picture of the timeline was not drawn within {TIME_LIMIT_S:g} s"
+        ) from None
+    finally:
+        with suppress(OSError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+        for pipe in (program.stdin, program.stdout, program.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+    if program.returncode == 0 and picture:
+        return picture
+    raise ChartsUnavailableError(_explain(program.returncode, problems))
+
+
+def _explain(status: int, problems: bytes) -> str:
+    """Return the reason why the drawing program failed, in a sentence."""
+    lines = [line.strip(" #") for line in problems.decode("utf-8", "replace").splitlines()]
+    shown = [make_printable(cut_words(line, _MOST_REASON)) for line in lines if line]
+    match status:
+        case drawing_program.LIBRARY_MISSING:
+            return f"no pictures without vl-convert-python; install it: {INSTALL}"
+        case drawing_program.MEMORY_REFUSED:
+            return f"no pictures: {shown[-1] if shown else 'the memory is limited'}"
+        case _ if status < 0:
+            why = f": {shown[0]}" if shown else ""
+            return f"the drawing program was killed by {signal_name(-status)}{why}"
+        case _:
+            why = f": {shown[-1]}" if shown else ""
+            return f"the drawing program failed with exit status {status}{why}"

@@ -1,0 +1,82 @@
+"""The run that a report is about, and the parts of its record, each read when it is needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+
+from gpualert_common.errors import RecordError
+from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.model import Verdict
+from gpualert_common.record import OUTCOME, Event, Record
+from gpualert_common.report import formatting
+from gpualert_common.report.run_facts import Fact
+from gpualert_common.report.run_view import RunView, view_run
+from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
+from gpualert_common.spec import Ending
+from gpualert_common.stacks.dump import Dump
+from gpualert_common.stacks.storage import read_dumps
+from gpualert_common.telemetry.series import Telemetry
+
+
+class ReportedRun:
+    """One run with its verdict.  Damaged parts of its record are as if they were missing.
+
+    ``state_facts`` are those about a run in progress, masked.
+    """
+
+    def __init__(
+        self, record: Record, verdict: Verdict | None, masks: Masks, facts: Sequence[Fact] = ()
+    ) -> None:
+        self.record = record
+        self.verdict = verdict
+        self.masks = masks
+        self.text = TextSanitizer(masks)
+        self.spec: LaunchRecord = record.spec
+        self.state_facts = [(label, self.text.prose(value)) for label, value in facts]
+        outcome = None
+        with suppress(RecordError, OSError):
+            outcome = record.read_json(OUTCOME)
+        self.view: RunView = view_run(record, verdict, masks=masks, outcome=outcome)
+
+    @property
+    def lasted_s(self) -> float | None:
+        """Duration of the run so far; None where its start or its end is not known."""
+        if self.view.disposition == "running" and self.view.started_at:
+            return max(0.0, time.time() - self.view.started_at)
+        return self.view.duration_s
+
+    @cached_property
+    def ending(self) -> Ending | None:
+        """End of the run; None while there is none."""
+        with suppress(RecordError, OSError):
+            return self.record.ending
+        return None
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """Events of the record, in order."""
+        with suppress(RecordError, OSError):
+            return list(self.record.events())
+        return []
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """Samples and events of the sources; empty where there are none."""
+        telemetry = Telemetry()
+        with suppress(OSError):
+            telemetry.read(self.record)
+        return telemetry
+
+    @cached_property
+    def dumps(self) -> list[Dump]:
+        """Stack dumps, oldest first."""
+        with suppress(RecordError, OSError):
+            return read_dumps(self.record)
+        return []
+
+    def format_time(self, at: float | None) -> str:
+        """Return a time as this report shows all of them; "" where it is not known."""
+        return formatting.time(at) if at else ""

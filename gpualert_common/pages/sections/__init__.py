@@ -1,0 +1,1 @@
+"""Sections of a report: one module and one template each, found by their file names."""

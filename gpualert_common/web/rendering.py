@@ -1,0 +1,59 @@
+"""Pages from their templates; every value is escaped."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import jinja2
+from starlette.responses import HTMLResponse, Response
+
+from gpualert_common.report import formatting
+
+_FOLDER = os.path.dirname(__file__)
+STATIC_TYPES = {
+    "web.css": "text/css; charset=utf-8",
+    "web.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""Files that pages refer to, with their types; there are no others."""
+
+
+def render_page(template: str, status: int = 200, **values: object) -> Response:
+    """Return the page of a template."""
+    page = _environment().get_template(f"{template}.html.j2").render(**values)
+    # A lone surrogate, as in a file name, cannot be sent.
+    return HTMLResponse(page.encode("utf-8", "replace"), status)
+
+
+def render_message(
+    status: int, title: str, text: str, *, has_form: bool = False, back: str = ""
+) -> Response:
+    """Return a page with one message; ``has_form`` adds the form to sign in, ``back`` a link."""
+    values = {"title": title, "text": text, "has_form": has_form, "back": back}
+    return render_page("message", status, **values)
+
+
+@cache
+def read_static(name: str) -> bytes:
+    """Return the content of one of :data:`STATIC_TYPES`."""
+    with open(os.path.join(_FOLDER, "static", name), "rb") as file:
+        return file.read()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(os.path.join(_FOLDER, "templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        duration=formatting.duration,
+        short_duration=formatting.short_duration,
+        size=formatting.size,
+        time=lambda at: formatting.time(at, "local"),
+    )
+    return environment
