@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
-.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs site clean $(LANES) $(FAULT_LANES)
+.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -217,6 +217,9 @@ SITE_SOURCE := .cache/site
 site: $(VENV)/.ready $(SITE)/.ready  ## the site of docs/, into site/: no dead link, no page without a place, searchable without a server
 	$(PY) -m docs.site $(SITE_SOURCE)
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs --quiet build --strict --config-file $(SITE_SOURCE)/mkdocs.yml --site-dir $(CURDIR)/site
+
+screenshots: debian $(VENV)/.ready  ## docs/images from real runs, the report and the web pages (as root; needs Chromium)
+	$(PY) -m docs.screenshots
 
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
