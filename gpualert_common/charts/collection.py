@@ -10,7 +10,7 @@ from gpualert_common.charts.gpu_panels import MOST_NAME, list_gpu_panels
 from gpualert_common.charts.host_panels import Arrivals, list_host_panels, list_output_panels
 from gpualert_common.charts.line_thinning import Window
 from gpualert_common.charts.run_marks import MarkSources, list_marks
-from gpualert_common.charts.timeline import Panel, Timeline
+from gpualert_common.charts.timeline import Mark, Panel, Timeline
 from gpualert_common.charts.training_panels import list_training_panels
 from gpualert_common.progress import Progress
 from gpualert_common.record import Record
@@ -34,9 +34,9 @@ def collect_timeline(record: Record, *, masks: Masks) -> Timeline:
     """
     sanitizer = TextSanitizer(masks)
     telemetry = _attempt(lambda: _read_telemetry(record), Telemetry())
-    logs = _attempt(lambda: tuple(record.logs), ())
+    logs = _attempt(lambda: record.logs, list[str]())
     ending = _attempt(lambda: record.ending, None)
-    arrivals = _attempt(lambda: _read_all_arrivals(record, logs, ending), {})
+    arrivals = _attempt(lambda: _read_all_arrivals(record, logs, ending), dict[str, Arrivals]())
     window = _attempt(lambda: _find_window(record, ending, telemetry, arrivals), None)
     if window is None:
         return Timeline(0.0, 0.0)
@@ -45,13 +45,12 @@ def collect_timeline(record: Record, *, masks: Masks) -> Timeline:
     )
     pid = _attempt(lambda: record.leader_pid, None)
     named = {sanitizer.line(name, MOST_NAME): sizes for name, sizes in arrivals.items()}
-    sources: tuple[Callable[[], Iterator[Panel]], ...] = (
-        lambda: list_training_panels(progress, window, sanitizer),
-        lambda: list_gpu_panels(telemetry, pid, window, sanitizer),
-        lambda: list_host_panels(telemetry, window, sanitizer),
-        lambda: list_output_panels(named, window),
+    panels = (
+        *_list_or_skip(list_training_panels(progress, window, sanitizer)),
+        *_list_or_skip(list_gpu_panels(telemetry, pid, window, sanitizer)),
+        *_list_or_skip(list_host_panels(telemetry, window, sanitizer)),
+        *_list_or_skip(list_output_panels(named, window)),
     )
-    panels = tuple(panel for one in sources for panel in _attempt(lambda one=one: [*one()], []))  # type: ignore[misc]
     of_marks = MarkSources(
         events=_attempt(lambda: [*record.events()], []),
         telemetry=telemetry,
@@ -60,8 +59,8 @@ def collect_timeline(record: Record, *, masks: Masks) -> Timeline:
         ending=ending,
         verdict=_attempt(lambda: record.verdict, None),
     )
-    marks = _attempt(lambda: list_marks(of_marks, panels, window, sanitizer), ())
-    notes = tuple(_list_notes(record, logs))
+    marks = _attempt(lambda: list_marks(of_marks, panels, window, sanitizer), tuple[Mark, ...]())
+    notes = tuple(_list_notes(progress))
     return Timeline(window.began_at, window.ended_at, panels, marks, notes)
 
 
@@ -70,6 +69,13 @@ def _attempt(read: Callable[[], T], default: T) -> T:
         return read()
     except Exception:  # noqa: BLE001 - the boundary: a record is what a damaged disk makes of it
         return default
+
+
+def _list_or_skip(panels: Iterator[Panel]) -> list[Panel]:
+    """Return the panels up to one that cannot be made."""
+    found: list[Panel] = []
+    _attempt(lambda: found.extend(panels), None)
+    return found
 
 
 def _read_telemetry(record: Record) -> Telemetry:
@@ -113,10 +119,9 @@ def _find_window(
     return Window(began_at, max(ended_at, began_at + _LEAST_LENGTH_S))
 
 
-def _list_notes(record: Record, logs: tuple[str, ...]) -> Iterator[str]:
-    """Yield the parts of logs that were not searched."""
-    for name in logs:
-        found = record.log_status(name)
-        if found is not None and found.st_size > MOST_LOG_BYTES:
-            left = size(found.st_size - MOST_LOG_BYTES)
-            yield f"{name}: losses and rate are from its last {size(MOST_LOG_BYTES)}; {left} before them are not read"
+def _list_notes(progress: Progress) -> Iterator[str]:
+    """Yield the reason why losses and rate are not of every step, if they are not."""
+    if progress.unread_bytes:
+        read = size(progress.read_bytes)
+        every = size(progress.read_bytes + progress.unread_bytes)
+        yield f"losses and rate are from samples of a large log: {read} of {every} were read"

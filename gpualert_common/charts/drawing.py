@@ -15,7 +15,8 @@ from contextlib import suppress
 from gpualert_common.charts import drawing_program
 from gpualert_common.charts.svg import clean_svg
 from gpualert_common.charts.timeline import Timeline
-from gpualert_common.charts.vega_lite import VERSION, JsonObject, build_chart
+from gpualert_common.charts.vega_layers import JsonObject
+from gpualert_common.charts.vega_lite import VERSION, build_chart
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.printable_text import make_printable
 from gpualert_common.processes.bootstrap import import_path

@@ -10,7 +10,6 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Mapping
 
 from gpualert_common.processes.bootstrap import extend_import_path
 

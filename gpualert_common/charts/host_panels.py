@@ -51,7 +51,8 @@ def list_output_panels(arrivals: Mapping[str, Arrivals], window: Window) -> Iter
     if not lines:
         return
     peak = max(one or 0.0 for line in lines for one in line.value)
-    unit, divisor = ("MiB/s", _MIB) if peak >= _MIB else ("KiB/s", 1024.0)
+    units = ((_MIB, "MiB/s"), (1024.0, "KiB/s"))
+    divisor, unit = next((one for one in units if peak >= one[0]), (1.0, "bytes/s"))
     scaled = (
         ChartLine(line.name, line.at, tuple((one or 0.0) / divisor for one in line.value))
         for line in lines
@@ -120,7 +121,7 @@ def _list_disk_panels(telemetry: Telemetry, window: Window) -> Iterator[Panel]:
     made = (
         make_line(name, rows, window)
         for name, rows in rates
-        if any(row[1] >= _NOTABLE_DISK_RATE for row in rows)
+        if any(row[3] >= _NOTABLE_DISK_RATE for row in rows)
     )
     lines = tuple(thin_line(line) for line in made if line is not None)
     if lines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from gpualert_common.charts.timeline import ChartLine, LineKind
 from gpualert_common.structs import Struct, replace
@@ -48,9 +49,9 @@ def make_line(
     """
     kept: list[Sample] = []
     for one in samples:
-        if all(map(math.isfinite, one)) and window.holds(one[0]):
-            if not kept or one[0] >= kept[-1][0]:
-                kept.append(one)
+        is_later = not kept or one[0] >= kept[-1][0]
+        if is_later and all(map(math.isfinite, one)) and window.holds(one[0]):
+            kept.append(one)
     if not kept:
         return None
     rows = list(_add_gaps(kept) if has_gaps else kept)
@@ -108,7 +109,7 @@ def _add_gaps(
     samples: Sequence[Sample],
 ) -> Iterator[tuple[float, float | None, float | None, float | None]]:
     """Yield the samples, and a sample without value in each gap between them."""
-    pauses = [after[0] - before[0] for before, after in zip(samples, samples[1:], strict=False)]
+    pauses = [after[0] - before[0] for before, after in pairwise(samples)]
     for index, one in enumerate(samples):
         yield one
         if index >= len(pauses):

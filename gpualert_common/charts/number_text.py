@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+UNKNOWN = "-"
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _TIME_UNITS = (
     ("d", 86400, (1, 2, 5, 10, 20, 50, 100)),
@@ -19,7 +20,7 @@ _FEW_DECADES = 2
 def format_number(value: float | None) -> str:
     """Return a number with four digits at most, such as ``1,980``, ``0.0312``, ``4.2e+08``."""
     if value is None or not math.isfinite(value):
-        return "–"
+        return UNKNOWN
     if value == 0:
         return "0"
     if 1000 <= abs(value) < 1e6:

@@ -13,8 +13,8 @@ from enum import StrEnum
 from gpualert_common.charts.timeline import MarkKind
 
 
-class Role(StrEnum):
-    """Role of a colour in a chart."""
+class ColourRole(StrEnum):
+    """ColourRole of a colour in a chart."""
 
     SERIES_1 = "series-1"
     SERIES_2 = "series-2"
@@ -27,7 +27,6 @@ class Role(StrEnum):
     TEXT = "text"
     MUTED = "muted"
     GRID = "grid"
-    AXIS = "axis"
     LIMIT = "limit"
     CHECKPOINT = "checkpoint"
     WARNING = "warning"
@@ -38,39 +37,38 @@ class Role(StrEnum):
     END = "end"
 
 
-LIGHT: dict[Role, str] = {
-    Role.SERIES_1: "#0072b2",
-    Role.SERIES_2: "#d55e00",
-    Role.SERIES_3: "#008661",
-    Role.SERIES_4: "#b0578d",
-    Role.SERIES_5: "#a87400",
-    Role.SERIES_6: "#2b8bc4",
-    Role.SERIES_7: "#4d4d4d",
-    Role.SERIES_8: "#7d5fb2",
-    Role.TEXT: "#1f2328",
-    Role.MUTED: "#59636e",
-    Role.GRID: "#e6e9ec",
-    Role.AXIS: "#b3bac1",
-    Role.LIMIT: "#7a828b",
-    Role.CHECKPOINT: "#5f6b78",
-    Role.WARNING: "#9a6700",
-    Role.SIGNAL: "#8250df",
-    Role.STACKS: "#0a7285",
-    Role.NOT_FINITE: "#d1242f",
-    Role.FAILURE: "#cf222e",
-    Role.END: "#24292f",
+LIGHT: dict[ColourRole, str] = {
+    ColourRole.SERIES_1: "#0072b2",
+    ColourRole.SERIES_2: "#d55e00",
+    ColourRole.SERIES_3: "#008661",
+    ColourRole.SERIES_4: "#b0578d",
+    ColourRole.SERIES_5: "#a87400",
+    ColourRole.SERIES_6: "#2b8bc4",
+    ColourRole.SERIES_7: "#4d4d4d",
+    ColourRole.SERIES_8: "#7d5fb2",
+    ColourRole.TEXT: "#1f2328",
+    ColourRole.MUTED: "#59636e",
+    ColourRole.GRID: "#e6e9ec",
+    ColourRole.LIMIT: "#7a828b",
+    ColourRole.CHECKPOINT: "#5f6b78",
+    ColourRole.WARNING: "#9a6700",
+    ColourRole.SIGNAL: "#8250df",
+    ColourRole.STACKS: "#0a7285",
+    ColourRole.NOT_FINITE: "#d1242f",
+    ColourRole.FAILURE: "#cf222e",
+    ColourRole.END: "#24292f",
 }
 """The colour of each role."""
 
-SERIES = tuple(role for role in Role if role.startswith("series-"))
+SERIES = tuple(role for role in ColourRole if role.startswith("series-"))
 
-OF_MARKS: dict[MarkKind, Role] = {
-    MarkKind.CHECKPOINT: Role.CHECKPOINT,
-    MarkKind.WARNING: Role.WARNING,
-    MarkKind.SIGNAL: Role.SIGNAL,
-    MarkKind.STACKS: Role.STACKS,
-    MarkKind.NOT_FINITE: Role.NOT_FINITE,
-    MarkKind.FAILURE: Role.FAILURE,
-    MarkKind.END: Role.END,
+OF_MARKS: dict[MarkKind, ColourRole] = {
+    MarkKind.CHECKPOINT: ColourRole.CHECKPOINT,
+    MarkKind.WARNING: ColourRole.WARNING,
+    MarkKind.SIGNAL: ColourRole.SIGNAL,
+    MarkKind.STACKS: ColourRole.STACKS,
+    MarkKind.NOT_FINITE: ColourRole.NOT_FINITE,
+    MarkKind.FAILURE: ColourRole.FAILURE,
+    MarkKind.END: ColourRole.END,
 }
 """The role of each kind of mark."""

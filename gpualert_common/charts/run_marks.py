@@ -11,7 +11,7 @@ from gpualert_common.charts.timeline import Mark, MarkKind, Panel
 from gpualert_common.model import Disposition, Verdict
 from gpualert_common.progress import CheckpointAction, Progress
 from gpualert_common.quantities import is_number
-from gpualert_common.record import STACKS_TAKEN, WARNING_RAISED, Event
+from gpualert_common.record import WARNING_RAISED, Event
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.signal_names import signal_name
 from gpualert_common.spec import Ending

@@ -8,7 +8,7 @@ from gpualert_common.structs import Struct
 
 
 class SummaryRow(Struct, frozen=True):
-    """One line in numbers, as texts for people; "–" for a number that is not known.
+    """One line in numbers, as texts for people; "-" for a number that is not known.
 
     ``least`` and ``most`` are the extremes of all values, also of those that were thinned out.
     """

@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 from gpualert_common.charts.palette import LIGHT
 from gpualert_common.charts.summary import summarize_panels
+from gpualert_common.charts.svg_paths import shorten_path
 from gpualert_common.charts.timeline import Timeline
-from gpualert_common.charts.vega_lite import TITLED
+from gpualert_common.charts.vega_layers import TITLED
 from gpualert_common.report.formatting import duration
 from gpualert_common.report.formatting import time as format_clock
 
@@ -23,6 +24,12 @@ _ATTRIBUTES = frozenset(
         *("text-anchor", "font-size", "font-weight"),
     }
 )
+_DEFAULTS = frozenset(
+    {
+        *(("transform", "translate(0,0)"), ("opacity", "1"), ("stroke-width", "1")),
+        *(("x2", "0"), ("y2", "0"), ("text-anchor", "start"), ("stroke-miterlimit", "10")),
+    }
+)
 _ROLE_OF = {colour: role for role, colour in LIGHT.items()}
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -31,7 +38,7 @@ _MOST_DESCRIBED = 12
 
 def clean_svg(picture: bytes, timeline: Timeline) -> str:
     """Return a drawn chart as one SVG element, with a name and a description for screen readers."""
-    drawn = ElementTree.fromstring(picture)
+    drawn = ElementTree.fromstring(_NO_XML.sub("\ufffd", picture.decode("utf-8", "replace")))
     box = drawn.get("viewBox", "0 0 800 600")
     svg = ElementTree.Element("svg", {"xmlns": SVG, "class": "chart", "viewBox": box})
     svg.set("role", "img")
@@ -63,7 +70,9 @@ def _clean(drawn: ElementTree.Element, *, is_titled: bool) -> Iterator[ElementTr
     is_titled = is_titled or TITLED in drawn.get("class", "")
     children = [one for child in drawn for one in _clean(child, is_titled=is_titled)]
     attributes = {
-        name: _shorten(value) for name, value in drawn.items() if name in _ATTRIBUTES and value
+        name: shorten_path(value) if name == "d" else _shorten(value)
+        for name, value in drawn.items()
+        if name in _ATTRIBUTES and value and (name, value) not in _DEFAULTS
     }
     if tag == "g" and (not children or not attributes):
         yield from children

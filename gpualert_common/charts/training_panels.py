@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.charts.line_thinning import Window, make_line, thin_line
+from gpualert_common.charts.line_thinning import MOST_POINTS, Window, make_line, thin_line
 from gpualert_common.charts.timeline import ChartLine, Panel
 from gpualert_common.progress import Point, Progress
 from gpualert_common.report.text_sanitizer import TextSanitizer
@@ -13,7 +13,7 @@ from gpualert_common.structs import replace
 
 _LOGARITHMIC_FROM = 30.0
 """Ratio of the largest loss to the least from which only a logarithmic axis shows both."""
-_MOST_RATES = 200
+_MOST_RATES = MOST_POINTS // 2
 _LEAST_TIMES = 3
 """Lines that all arrived together show no rate."""
 _LEAST_STEPS_PER_S = 0.5
@@ -115,13 +115,13 @@ def _list_rate_panels(
     if rates and is_timed:
         name, factor = _choose_unit(sanitizer.line(unit, _MOST_UNIT) or "step", rates)
         scaled = ((at, rate * factor, rate * factor, rate * factor) for at, rate in rates)
-        line = make_line("measured", scaled, window)
+        line = make_line("measured", scaled, window, has_gaps=False)
         if line is not None:
             yield Panel("Rate", name, (thin_line(line),))
 
 
 def _measure_rates(points: Sequence[TimedPoint], window: Window) -> Iterator[tuple[float, float]]:
-    """Yield steps (or epochs) per second, each over an interval that has some steps."""
+    """Yield steps (or epochs) per second, at both ends of each interval that has some steps."""
     width = (window.ended_at - window.began_at) / _MOST_RATES
     before: TimedPoint | None = None
     for at, point in points:
@@ -132,7 +132,9 @@ def _measure_rates(points: Sequence[TimedPoint], window: Window) -> Iterator[tup
         if before is None or former is None or before[1].segment != point.segment:
             before = (at, point)
         elif position > former and at - before[0] > max(width, 0.0):
-            yield at, (position - former) / (at - before[0])
+            rate = (position - former) / (at - before[0])
+            yield before[0], rate
+            yield at, rate
             before = (at, point)
 
 

@@ -51,16 +51,16 @@ def read_excerpt(
     shown = "\n".join([*above, cited, *below])
     masked = masks.mask_text(shown).split("\n")
     text = TextSanitizer(masks)
-    has_numbers = len(masked) == len(above) + 1 + len(below) and place.line is not None
-    at = len(above) if has_numbers else min(len(above), len(masked) - 1)
-    first = max(0, at - context)
+    is_aligned = len(masked) == len(above) + 1 + len(below)  # no mask stands for several lines
+    at = len(above) if is_aligned else min(len(above), len(masked) - 1)
+    number = place.line if is_aligned else None
     lines = tuple(
         ExcerptLine(
-            number=place.line + index - at if has_numbers and place.line is not None else None,
+            number=None if number is None else number + index - at,
             text=text.log_line(masked[index]),
-            is_cited=has_numbers and index == at,
+            is_cited=is_aligned and index == at,
         )
-        for index in range(first, min(len(masked), at + context + 1))
+        for index in range(max(0, at - context), min(len(masked), at + context + 1))
     )
     return LogExcerpt(place.file, lines)
 

@@ -88,6 +88,7 @@ def _render_page(
         .get_template("report.html.j2")
         .render(
             tone=view.tone,
+            is_live=view.disposition == "running",
             job=one_line(view.job, _MOST_NAME),
             headline=view.headline,
             status=_describe_status(view),

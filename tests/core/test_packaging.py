@@ -90,6 +90,15 @@ def test_wheel_is_whole(name: str, wheels: dict[str, Path]) -> None:
     assert any(file.endswith("/py.typed") for file in files)
 
 
+def test_wheel_has_the_parts_of_pages(wheels: dict[str, Path]) -> None:
+    """The core's wheel has each template and style sheet of the source tree."""
+    found = metadata(wheels["gpualert-common"])[2]
+    package = ROOT / "gpualert_common"
+    parts = [path for end in ("*.j2", "*.css") for path in package.rglob(end)]
+    assert len(parts) > 10
+    assert {str(path.relative_to(ROOT)) for path in parts} <= found
+
+
 def test_licences_are_one() -> None:
     """Each distribution's licence file is the repository's."""
     assert len({(source / "LICENSE").read_text() for source in DISTRIBUTIONS.values()}) == 1

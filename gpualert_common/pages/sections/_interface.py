@@ -11,7 +11,6 @@ from collections.abc import Callable
 from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.structs import Struct
 
-
 SHARES = (1.0, 0.5, 0.25, 0.1, 0.03)
 """Room of each attempt to make a section."""
 
