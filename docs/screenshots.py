@@ -119,10 +119,10 @@ def take_pictures(place: Workplace, folder: Path) -> None:
         _take_terminal(browser, place, folder / "runs.png", "runs")
         with start_server() as server:
             browser.open(server.url, WIDTH)
-            browser.take_screenshot(folder / "web-runs.png", whole=False)
+            _take_page(browser, folder / "web-runs.png")
             run_id = until(lambda: _find_live_run(place), "the run in progress")
             browser.open(f"http://{server.host}/runs/{run_id}", WIDTH)
-            browser.take_screenshot(folder / "web-live.png", whole=False)
+            _take_page(browser, folder / "web-live.png")
 
 
 def _find_live_run(place: Workplace) -> str:
@@ -130,6 +130,15 @@ def _find_live_run(place: Workplace) -> str:
     run = max(Path(place.env["GPUALERT_STATE_DIR"], "runs").iterdir())
     log = "".join(path.read_text() for path in run.glob("*.log"))
     return run.name if log.count("epoch ") > 100 else ""
+
+
+def _take_page(browser: Browser, picture: Path) -> None:
+    """Take a picture of a page, without the place of a scroll bar and without an empty end."""
+    browser.evaluate("document.documentElement.style.scrollbarGutter = 'auto'")
+    browser.take_screenshot(picture, whole=False)
+    end = browser.evaluate("return document.querySelector('main').getBoundingClientRect().bottom")
+    image = Image.open(picture)
+    image.crop((0, 0, image.width, min(image.height, int(end)))).save(picture)
 
 
 def _take_terminal(browser: Browser, place: Workplace, picture: Path, *arguments: str) -> None:
