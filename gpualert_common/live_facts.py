@@ -136,7 +136,7 @@ def describe_live_progress(progress: LiveProgress) -> str:
 
 
 def _format_count(value: float) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(int(value)) if abs(value) < _MOST_STEPS and value % 1 == 0 else f"{value:g}"
 
 
 def _read_newest(telemetry: Telemetry, entities: Sequence[str], name: str) -> list[float]:

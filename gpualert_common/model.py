@@ -295,14 +295,35 @@ class Attachment(Struct, frozen=True):
     media_type: str
 
 
+class ReportForm(StrEnum):
+    """Form in which a message carries the report of a run."""
+
+    NONE = "none"
+    PAGE = "page"
+    """One HTML file."""
+    PICTURE = "picture"
+    """The timeline of the run as PNG."""
+
+
+class CarriedReport(Struct, frozen=True):
+    """The report of a run in a message: attached, or left out with the reason in ``why``."""
+
+    name: str
+    form: ReportForm
+    is_attached: bool
+    why: str = ""
+    sent_bytes: int = 0
+
+
 class Bundle(Struct, frozen=True):
     """Files that a message carries, and the manifest of all candidates.
 
     ``beyond_cap`` counts candidates that are not listed in ``artifacts``; ``notes`` say what the
-    search for them did not see.
+    search for them did not see.  ``report`` is None where the channel wants none.
     """
 
     artifacts: tuple[Artifact, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     beyond_cap: int = 0
     notes: tuple[str, ...] = ()
+    report: CarriedReport | None = None

@@ -56,7 +56,7 @@ def bundle(
 
 
 def encode_manifest(bundle: Bundle) -> dict[str, Any]:
-    """Return the object stored as ``bundle.json``: every row, and the size of each attachment."""
+    """Return the object stored as ``bundle.json``: every row, each attachment, the report."""
     return {
         "schema": SCHEMA,
         "artifacts": [_encode_row(artifact) for artifact in bundle.artifacts],
@@ -64,6 +64,7 @@ def encode_manifest(bundle: Bundle) -> dict[str, Any]:
             {"name": file.name, "bytes": len(file.content), "media_type": file.media_type}
             for file in bundle.attachments
         ],
+        "report": None if bundle.report is None else encode(bundle.report),
         "beyond_cap": bundle.beyond_cap,
         "notes": list(bundle.notes),
     }

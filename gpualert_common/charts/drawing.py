@@ -11,9 +11,10 @@ import os
 import signal
 import subprocess
 from contextlib import suppress
+from xml.etree import ElementTree
 
 from gpualert_common.charts import drawing_program
-from gpualert_common.charts.svg import clean_svg
+from gpualert_common.charts.svg import clean_svg, replace_unprintable
 from gpualert_common.charts.timeline import Timeline
 from gpualert_common.charts.vega_layers import JsonObject
 from gpualert_common.charts.vega_lite import VERSION, build_chart
@@ -25,10 +26,11 @@ from gpualert_common.signal_names import signal_name
 from gpualert_common.whole_words import cut_words
 
 INSTALL = "pip install 'gpualert-common[charts]'"
-TIME_LIMIT_S = 20.0
-"""A picture takes half a second; on a machine that trains with all cores, some seconds."""
+TIME_LIMIT_S = 30.0
+"""A picture takes one to three seconds of a core, which may be busy with the training."""
 MOST_PNG_BYTES = 400_000
 _SCALE = 2.0
+_PNG = b"\x89PNG\r\n"
 _MOST_REASON = 200
 _PROGRAM = "gpualert_common.charts.drawing_program"
 
@@ -43,8 +45,11 @@ def draw_svg(timeline: Timeline) -> str:
     It has no styles, scripts or links; ``chart.css`` gives it its colours, for light and dark
     pages.  Raises ChartsUnavailableError.
     """
-    request: JsonObject = {"format": "svg", "spec": build_chart(timeline, is_transparent=True)}
-    return clean_svg(_draw(request), timeline)
+    picture = _draw({"format": "svg"}, timeline, is_transparent=True)
+    try:
+        return clean_svg(picture, timeline)
+    except ElementTree.ParseError as error:
+        raise ChartsUnavailableError(f"the drawing program returned no picture: {error}") from error
 
 
 def draw_png(timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES) -> bytes:
@@ -52,9 +57,10 @@ def draw_png(timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES) -> bytes:
 
     Raises ChartsUnavailableError.
     """
-    spec = build_chart(timeline, is_transparent=False)
-    request = {"format": "png", "spec": spec, "scale": _SCALE, "most_bytes": most_bytes}
-    picture = _draw(request)
+    request = {"format": "png", "scale": _SCALE, "most_bytes": most_bytes}
+    picture = _draw(request, timeline, is_transparent=False)
+    if not picture.startswith(_PNG):
+        raise ChartsUnavailableError("the drawing program returned no picture")
     if len(picture) > most_bytes:
         raise ChartsUnavailableError(
             f"the picture of the timeline has {len(picture):,} bytes; at most {most_bytes:,} fit"
@@ -62,9 +68,14 @@ def draw_png(timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES) -> bytes:
     return picture
 
 
-def _draw(request: JsonObject) -> bytes:
+def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> bytes:
     """Return the output of the drawing program.  Raises ChartsUnavailableError."""
-    data = json.dumps({**request, "version": VERSION, "sys_path": import_path()}).encode()
+    if not timeline.panels:
+        raise ChartsUnavailableError("there are no numbers of the run to draw")
+    spec = build_chart(timeline, is_transparent=is_transparent)
+    more = {"spec": spec, "version": VERSION, "sys_path": import_path()}
+    text = json.dumps({**request, **more}, ensure_ascii=False)
+    data = replace_unprintable(text).encode()  # one of them ends the library's process
     try:
         program = start_program(
             _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

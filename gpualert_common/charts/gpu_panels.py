@@ -102,7 +102,7 @@ def _make_panel(
     made = (
         make_line(
             name_entity(of, sanitizer),
-            list_rows(telemetry.series(of, quantity.column), quantity.divisor),
+            list_rows(telemetry.series(of, quantity.column), window, quantity.divisor),
             window,
         )
         for of in gpus

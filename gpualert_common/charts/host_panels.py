@@ -83,8 +83,8 @@ def _list_memory_panels(telemetry: Telemetry, window: Window) -> Iterator[Panel]
         of, columns = "host", ("memory_available_bytes", "memory_total_bytes")
         name = "in use on the host"
     size = telemetry.series(of, columns[1]).last / _GIB
-    free = list_rows(telemetry.series(of, columns[0]), _GIB)
-    rss = list_rows(telemetry.series(_PROCESSES, "rss_bytes"), _GIB)
+    free = list_rows(telemetry.series(of, columns[0]), window, _GIB)
+    rss = list_rows(telemetry.series(_PROCESSES, "rss_bytes"), window, _GIB)
     made = (
         make_line(name, subtract_rows(size, free), window),
         make_line(_OF_RUN, rss, window),
@@ -103,7 +103,7 @@ def _list_processor_panels(
     named = {of: name_entity(of, sanitizer) for of in ranks}
     named = named if len(named) > 1 else {_PROCESSES: _OF_RUN}
     made = (
-        make_line(name, measure_rate(telemetry.series(of, "cpu_seconds_total")), window)
+        make_line(name, measure_rate(telemetry.series(of, "cpu_seconds_total"), window), window)
         for of, name in named.items()
     )
     lines = [line for line in made if line is not None]
@@ -115,7 +115,7 @@ def _list_disk_panels(telemetry: Telemetry, window: Window) -> Iterator[Panel]:
     """Yield the bytes that the processes read from disks and write to them."""
     named = {"read_bytes_total": "read", "written_bytes_total": "written"}
     rates = (
-        (name, list(measure_rate(telemetry.series(_PROCESSES, column), _MIB)))
+        (name, list(measure_rate(telemetry.series(_PROCESSES, column), window, _MIB)))
         for column, name in named.items()
     )
     made = (
@@ -132,7 +132,7 @@ def _list_pressure_panels(telemetry: Telemetry, window: Window) -> Iterator[Pane
     """Yield the share of the time in which tasks waited, if it is more than usual."""
     of = "cgroup" if telemetry.series("cgroup", "io_some_percent") else "host"
     made = (
-        make_line(name, list_rows(telemetry.series(of, column)), window)
+        make_line(name, list_rows(telemetry.series(of, column), window), window)
         for column, name in _WAITS.items()
         if telemetry.series(of, column).peak >= _NOTABLE_PRESSURE
     )

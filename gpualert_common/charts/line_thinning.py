@@ -11,20 +11,26 @@ from gpualert_common.structs import Struct, replace
 
 MOST_POINTS = 300
 """Points of a line: one for each three pixels of a wide picture."""
+MOST_VALUE = 1e100
+"""A larger number is no measurement, and is treated as infinite."""
+SLACK_S = 5.0
 _LEAST_GAP_S = 60.0
 _GAP_FACTOR = 6.0
 """A pause this many times as long as those next to it is a gap, not a slower rate of samples."""
 
 
 class Window(Struct, frozen=True):
-    """The time that is shown, in seconds since the epoch."""
+    """The time that is shown, in seconds since the epoch.
+
+    The last sample and the last line of the index may be a bit later than the end.
+    """
 
     began_at: float
     ended_at: float
 
     def holds(self, at: float) -> bool:
-        """Return whether a time is shown."""
-        return self.began_at <= at <= self.ended_at
+        """Return whether a time is shown, at an end if it is at most :data:`SLACK_S` outside."""
+        return self.began_at - SLACK_S <= at <= self.ended_at + SLACK_S
 
     def clamp(self, at: float) -> float:
         """Return the time that is shown and nearest to *at*."""
@@ -50,8 +56,8 @@ def make_line(
     kept: list[Sample] = []
     for one in samples:
         is_later = not kept or one[0] >= kept[-1][0]
-        if is_later and all(map(math.isfinite, one)) and window.holds(one[0]):
-            kept.append(one)
+        if is_later and all(map(is_drawable, one)) and window.holds(one[0]):
+            kept.append((window.clamp(one[0]), *one[1:]))
     if not kept:
         return None
     rows = list(_add_gaps(kept) if has_gaps else kept)
@@ -90,6 +96,11 @@ def thin_line(line: ChartLine, most: int = MOST_POINTS) -> ChartLine:
     rows.append((last, line.value[-1], low[-1], high[-1]))
     at, value, lows, highs = zip(*rows, strict=True)
     return replace(line, at=at, value=value, low=lows, high=highs, not_finite_at=times)
+
+
+def is_drawable(value: float) -> bool:
+    """Return whether a number is finite, and an axis for it has numbers, too."""
+    return abs(value) <= MOST_VALUE  # False for NaN
 
 
 def find_mean(values: Iterable[float | None]) -> float | None:

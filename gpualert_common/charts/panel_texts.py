@@ -20,7 +20,7 @@ from gpualert_common.charts.vega_layers import (
 
 _UP = -10
 """Place of the title: so far above the panel."""
-_BOLD = 1.08
+_BOLD = 1.12
 """Width of a bold text, by that of a plain one."""
 _SWATCH = 18
 _LABEL_HEIGHT = 15

@@ -22,6 +22,7 @@ from gpualert_common.telemetry.series import Telemetry
 MOST_OF_A_KIND = 60
 """Marks of one kind; of more, evenly spread ones are kept, with the first and the last."""
 _MOST_LABEL = 18
+_MOST_TEXT = 200
 _SAME_STOP_S = 2.0
 _TROUBLE = {
     "xid": "Xid",
@@ -65,7 +66,10 @@ def list_marks(
     ]
     shown = [
         Mark(
-            one.at, one.kind, sanitizer.line(one.text, 200), sanitizer.line(one.label, _MOST_LABEL)
+            window.clamp(one.at),
+            one.kind,
+            sanitizer.line(one.text, _MOST_TEXT),
+            sanitizer.line(one.label, _MOST_LABEL),
         )
         for kind in MarkKind
         for one in _spread([one for one in found if one.kind is kind and window.holds(one.at)])

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 
-from gpualert_common.charts.line_thinning import MOST_POINTS, Sample
+from gpualert_common.charts.line_thinning import MOST_POINTS, Sample, Window
 from gpualert_common.telemetry.series import Series
 
 
-def list_rows(series: Series, divisor: float = 1.0) -> Iterator[Sample]:
-    """Yield the samples of a series in a unit that is *divisor* times as large.
+def list_rows(series: Series, window: Window, divisor: float = 1.0) -> Iterator[Sample]:
+    """Yield the samples of a series in the window, in a unit that is *divisor* times as large.
 
     Of more than :data:`MOST_POINTS`, those of each interval are one row with their mean and their
     extremes.  Slices of arrays do that in a tenth of the time of a loop: a run on many GPUs has
     millions of samples.
     """
-    at, value, low, high = series.at, series.value, series.low, series.high
+    at, value, low, high = _cut_series(series, window)
     count = len(at)
     if count <= MOST_POINTS:
         for index in range(count):
@@ -41,7 +42,7 @@ def subtract_rows(size: float, rows: Iterable[Sample]) -> Iterator[Sample]:
         yield at, max(0.0, size - value), max(0.0, size - high), max(0.0, size - low)
 
 
-def measure_rate(series: Series, divisor: float = 1.0) -> Iterator[Sample]:
+def measure_rate(series: Series, window: Window, divisor: float = 1.0) -> Iterator[Sample]:
     """Yield the growth of a counter in a second; one that restarts counts from 0."""
     times, rates = array("d"), array("d")
     before: tuple[float, float] | None = None
@@ -51,4 +52,13 @@ def measure_rate(series: Series, divisor: float = 1.0) -> Iterator[Sample]:
             times.append(at)
             rates.append(grown / (at - before[0]))
         before = at, value
-    return list_rows(Series(times, rates, rates, rates), divisor)
+    return list_rows(Series(times, rates, rates, rates), window, divisor)
+
+
+def _cut_series(series: Series, window: Window) -> tuple[Sequence[float], ...]:
+    """Return the samples in the window: one time far outside would make all intervals too wide."""
+    columns = (series.at, series.value, series.low, series.high)
+    shown = [window.holds(at) for at in series.at]
+    if all(shown):
+        return columns
+    return tuple(array("d", compress(column, shown)) for column in columns)

@@ -38,7 +38,7 @@ _MOST_DESCRIBED = 12
 
 def clean_svg(picture: bytes, timeline: Timeline) -> str:
     """Return a drawn chart as one SVG element, with a name and a description for screen readers."""
-    drawn = ElementTree.fromstring(_NO_XML.sub("\ufffd", picture.decode("utf-8", "replace")))
+    drawn = ElementTree.fromstring(replace_unprintable(picture.decode("utf-8", "replace")))
     box = drawn.get("viewBox", "0 0 800 600")
     svg = ElementTree.Element("svg", {"xmlns": SVG, "class": "chart", "viewBox": box})
     svg.set("role", "img")
@@ -46,6 +46,11 @@ def clean_svg(picture: bytes, timeline: Timeline) -> str:
     for child in drawn:
         svg.extend(_clean(child, is_titled=False))
     return ElementTree.tostring(svg, encoding="unicode")
+
+
+def replace_unprintable(text: str) -> str:
+    """Return a text without the characters that XML cannot have."""
+    return _NO_XML.sub("\ufffd", text)
 
 
 def describe_timeline(timeline: Timeline) -> str:
@@ -59,7 +64,7 @@ def describe_timeline(timeline: Timeline) -> str:
     marks = [one.text for one in timeline.marks]
     if marks:
         parts.append(f"{len(marks)} events, the last: {marks[-1]}")
-    return _NO_XML.sub("\ufffd", "; ".join(parts))
+    return replace_unprintable("; ".join(parts))
 
 
 def _clean(drawn: ElementTree.Element, *, is_titled: bool) -> Iterator[ElementTree.Element]:

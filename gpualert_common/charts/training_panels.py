@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.charts.line_thinning import MOST_POINTS, Window, make_line, thin_line
+from gpualert_common.charts.line_thinning import (
+    MOST_POINTS,
+    Window,
+    is_drawable,
+    make_line,
+    thin_line,
+)
 from gpualert_common.charts.timeline import ChartLine, Panel
 from gpualert_common.progress import Point, Progress
 from gpualert_common.report.text_sanitizer import TextSanitizer
@@ -13,6 +18,7 @@ from gpualert_common.structs import replace
 
 _LOGARITHMIC_FROM = 30.0
 """Ratio of the largest loss to the least from which only a logarithmic axis shows both."""
+_LEAST_LOGARITHM = 1e-100
 _MOST_RATES = MOST_POINTS // 2
 _LEAST_TIMES = 3
 """Lines that all arrived together show no rate."""
@@ -38,8 +44,9 @@ def spread_times(points: Sequence[Point], window: Window) -> list[TimedPoint]:
     Points with one time, such as those that arrived together, are spread over the time since those
     before them.  A point whose time is not known is as late as the window.
     """
-    timed = [(window.ended_at if one.at is None else one.at, one) for one in points]
-    kept = sorted((pair for pair in timed if window.holds(pair[0])), key=lambda pair: pair[0])
+    timed = ((window.ended_at if one.at is None else one.at, one) for one in points)
+    shown = [(window.clamp(at), one) for at, one in timed if window.holds(at)]
+    kept = sorted(shown, key=lambda pair: pair[0])
     found: list[TimedPoint] = []
     before = window.began_at
     start = 0
@@ -68,7 +75,7 @@ def _list_loss_panels(
         if lines:
             least = min((one for line in lines for one in line.low if one is not None), default=0.0)
             most = max((one for line in lines for one in line.high if one is not None), default=0.0)
-            is_logarithmic = least > 0 and most / least >= _LOGARITHMIC_FROM
+            is_logarithmic = least > _LEAST_LOGARITHM and most / least >= _LOGARITHMIC_FROM
             thinned = tuple(thin_line(line) for line in lines)
             yield Panel(title, "", thinned, is_logarithmic=is_logarithmic, is_floating=True)
             return
@@ -79,7 +86,7 @@ def _make_measure_line(
 ) -> ChartLine | None:
     """Return the line of one measurement, with a gap where it is not finite."""
     values = [(at, value) for at, one in points if (value := getattr(one, key)) is not None]
-    lost = tuple(at for at, value in values if not math.isfinite(value))
+    lost = tuple(at for at, value in values if not is_drawable(value))
     samples = ((at, value, value, value) for at, value in values)
     line = make_line(name, samples, window, has_gaps=False)
     if line is None:

@@ -10,6 +10,8 @@ from gpualert_common.charts.timeline import ChartLine, Panel
 from gpualert_common.structs import Struct
 
 _MOST_STEPS = 4
+_LEAST_SPAN = 1e-6
+"""Of the numbers themselves; their labels would not differ within less."""
 
 
 class ValueAxis(Struct, frozen=True):
@@ -39,8 +41,9 @@ def make_axis(panel: Panel, lines: Sequence[ChartLine]) -> ValueAxis:
         return ValueAxis(tuple(list_decades(low, high, _MOST_STEPS)), is_logarithmic=True)
     low = low if panel.is_floating else min(low, 0.0)
     high = max(high, panel.top or high)
-    if high <= low:
-        low, high = (low - 0.5, low + 0.5) if panel.is_floating else (low, low + 1.0)
+    least = _LEAST_SPAN * max(abs(low), abs(high)) or 1.0
+    if high - low < least:
+        low, high = (low - least if panel.is_floating else low), low + least
     return ValueAxis(tuple(list_ticks(low, high, _MOST_STEPS)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 
 from gpualert_common import artifacts
 from gpualert_common.errors import GPUAlertError, RecordError
@@ -13,6 +14,7 @@ from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_ver
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.notify.message import Budget, Message
+from gpualert_common.notify.report_maker import ReportMaker
 from gpualert_common.record import OUTCOME, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.early_warning import render_warning, view_warning
@@ -34,16 +36,26 @@ LEAST_TEXT_BYTES = 200
 _MOST_RENDERINGS = 4
 BUNDLE_S = 10.0
 """Limit for search, reading and packing; a folder that hangs loses the artifacts, not the alert."""
+LEAST_BUNDLE_S = 4.0
+FILES_S = 12.0
+"""Limit for the report and the artifacts together, less than a run waits for its alerts."""
 
 
-def compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[Message, Bundle]:
+def compose(
+    record: Record,
+    budget: Budget,
+    known_secrets: list[str],
+    reports: ReportMaker | None = None,
+) -> tuple[Message, Bundle]:
     """Return the message about a run's end, and the bundle with its manifest.
 
-    ``known_secrets`` are masked everywhere.  When composing it fails, a plain message takes its
-    place.  Raises RecordError when not even the launch record can be read.
+    ``known_secrets`` are masked everywhere.  ``reports`` keeps the report for the next budget.
+    When composing it fails, a plain message takes its place.  Raises RecordError when not even the
+    launch record can be read.
     """
+    reports = reports or ReportMaker(record, known_secrets)
     try:
-        return _compose(record, budget, known_secrets)
+        return _compose(record, budget, known_secrets, reports)
     except GPUAlertError:
         raise
     except Exception as error:  # noqa: BLE001 - a plain alert is better than none
@@ -104,10 +116,17 @@ def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exce
     )
 
 
-def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[Message, Bundle]:
+def _compose(
+    record: Record, budget: Budget, known_secrets: list[str], reports: ReportMaker
+) -> tuple[Message, Bundle]:
+    began = time.monotonic()
     redactor = Redactor(known_secrets)
     logs = _log_ends(record, redactor, budget)
-    bundle = _bundle(record, budget, logs, known_secrets)
+    report = reports.attach(budget, sum(len(log.content) for log in logs), len(logs))
+    files = logs if report.attachment is None else (*logs, report.attachment)
+    left_s = max(LEAST_BUNDLE_S, min(BUNDLE_S, FILES_S - (time.monotonic() - began)))
+    bundle = _bundle(record, budget, files, known_secrets, left_s)
+    bundle = replace(bundle, report=report.carried)
     view = view_run(
         record,
         read_verdict(record),
@@ -116,7 +135,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
         outcome=read_lenient(record, OUTCOME),
         log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
-    masked = sum(artifact.redactions for artifact in bundle.artifacts)
+    masked = sum(artifact.redactions for artifact in bundle.artifacts) + report.redactions
     view = replace(view, redactions=view.redactions + masked)
     subject, text, html = _render(view, budget, record, known_secrets)
     return (
@@ -127,7 +146,7 @@ def _compose(record: Record, budget: Budget, known_secrets: list[str]) -> tuple[
             subject=subject,
             text=text,
             html=html,
-            attachments=(*logs, *bundle.attachments),
+            attachments=(*files, *bundle.attachments),
         ),
         bundle,
     )
@@ -181,9 +200,14 @@ def _log_ends(record: Record, redactor: Redactor, budget: Budget) -> tuple[Attac
 
 
 def _bundle(
-    record: Record, budget: Budget, logs: tuple[Attachment, ...], known_secrets: list[str]
+    record: Record,
+    budget: Budget,
+    others: tuple[Attachment, ...],
+    known_secrets: list[str],
+    deadline_s: float,
 ) -> Bundle:
-    used = sum(len(log.content) for log in logs)
+    """Return the artifacts in the room that the other files leave."""
+    used = sum(len(other.content) for other in others)
 
     def pack() -> Bundle:
         return artifacts.bundle(
@@ -191,11 +215,11 @@ def _bundle(
             Redactor(known_secrets),
             files_bytes=max(0, budget.files_bytes - used),
             file_bytes=budget.file_bytes,
-            files=max(0, budget.files - len(logs)),
-            deadline_s=BUNDLE_S / 2,
+            files=max(0, budget.files - len(others)),
+            deadline_s=deadline_s / 2,
         )
 
     try:
-        return run_isolated(pack, BUNDLE_S)
+        return run_isolated(pack, deadline_s)
     except (NoAnswerError, OSError, ValueError, RuntimeError, MemoryError) as error:
         return Bundle(notes=(f"artifacts could not be collected: {error}",))

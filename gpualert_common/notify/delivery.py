@@ -22,6 +22,7 @@ from gpualert_common.notify.isolation import run_isolated
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import bundle_file
 from gpualert_common.notify.reconciliation import TOO_LATE
+from gpualert_common.notify.report_maker import ReportMaker
 from gpualert_common.notify.targets import MAILBOX
 from gpualert_common.record import Record
 from gpualert_common.record.events import ALERT_SENT
@@ -128,11 +129,12 @@ def open_channel(
 
 def _send(record: Record, entry: OutboxEntry, given: Mapping[str, str]) -> str:
     sender, secrets = open_channel(record, entry.fields["channel"], given)
+    reports = ReportMaker(record, secrets)
 
     def compose_message(budget: Budget) -> Message:
         if entry.about != ENDED:
             return compose_warning(record, entry.fields, budget, secrets)
-        message, bundle = compose(record, budget, secrets)
+        message, bundle = compose(record, budget, secrets, reports)
         manifest = artifacts.encode_manifest(bundle)
         with contextlib.suppress(OSError, GPUAlertError):  # it is in the message, too
             record.write_json(bundle_file(entry.channel), manifest)

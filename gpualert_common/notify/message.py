@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualert_common.model import Attachment
+from gpualert_common.model import Attachment, ReportForm
 from gpualert_common.structs import Struct
 
 
@@ -11,7 +11,8 @@ class Budget(Struct, frozen=True):
 
     ``text_bytes`` bounds the text, and ``html_bytes`` the HTML (0: none), in UTF-8; ``files_bytes``
     bounds all attachments together, ``file_bytes`` each one, before any encoding; ``files`` is how
-    many there may be (0: none).  ``brief`` asks for the short form that chats take.
+    many there may be (0: none).  ``brief`` asks for the short form that chats take; ``report`` is
+    the form in which the report of the run is attached.
     """
 
     text_bytes: int
@@ -20,6 +21,7 @@ class Budget(Struct, frozen=True):
     file_bytes: int = 0
     files: int = 0
     brief: bool = False
+    report: ReportForm = ReportForm.NONE
 
 
 class Message(Struct, frozen=True):

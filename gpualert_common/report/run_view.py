@@ -8,7 +8,7 @@ from typing import Any
 
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord, Owner
-from gpualert_common.model import Artifact, Bundle, Verdict
+from gpualert_common.model import Artifact, Bundle, CarriedReport, Verdict
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import one_line
 from gpualert_common.report.run_logs import describe_logs, find_main_log
@@ -64,6 +64,7 @@ class RunView(VerdictView, frozen=True, kw_only=True):
     beyond_cap: int
     notes: tuple[str, ...]
     redactions: int
+    report: CarriedReport | None = None
 
 
 def view_run(
@@ -118,6 +119,7 @@ def view_run(
         beyond_cap=bundle.beyond_cap,
         notes=tuple(text.line(note) for note in bundle.notes[:_MOST_NOTES]),
         redactions=0,
+        report=None if bundle.report is None else _sanitize_report(bundle.report, text),
     )
     return replace(view, redactions=text.masked)
 
@@ -214,6 +216,10 @@ def _headline(ending: Ending | None, status: str) -> str:
 def _size(record: Record, name: str) -> int:
     status = record.log_status(name)
     return 0 if status is None else status.st_size
+
+
+def _sanitize_report(report: CarriedReport, text: TextSanitizer) -> CarriedReport:
+    return replace(report, name=text.line(report.name), why=text.line(report.why))
 
 
 def _sanitize(artifact: Artifact, text: TextSanitizer) -> Artifact:

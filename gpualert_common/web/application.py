@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import parse_qsl
@@ -29,12 +30,16 @@ from gpualert_common.web.machine_view import TelemetryCache
 from gpualert_common.web.rendering import STATIC_TYPES, read_static, render_message, render_page
 from gpualert_common.web.run_details import collect_details
 from gpualert_common.web.run_filter import STATES, read_filter
-from gpualert_common.web.run_index import BusyIndexError, RunIndex
+from gpualert_common.web.run_index import BusyIndexError, RunIndex, UnknownRunError
 from gpualert_common.web.run_rows import make_rows
 
 ROWS_OF_PAGE = 50
+RUN_PERIOD_S = 2
+LIST_PERIOD_S = 5
+"""Time between two requests of the script of a page: a list of 10,000 runs takes a third of a
+second to read."""
 REFRESH_S = 10
-"""Time between two requests of a page whose browser runs no scripts."""
+"""The same for a page whose browser runs no scripts."""
 _MOST_FORM_BYTES = 4 << 10
 _FORM_S = 10.0
 _FORM_TYPE = "application/x-www-form-urlencoded"
@@ -52,6 +57,8 @@ class WebPages:
         self, places: Sequence[str], credentials: Credentials, *, has_actions: bool
     ) -> None:
         self._index = RunIndex(places)
+        # The first list of many runs takes seconds where their summaries are not stored yet.
+        threading.Thread(target=self._index.list_runs, name="gpualert-index", daemon=True).start()
         self._credentials = credentials
         self._has_actions = has_actions
         self._telemetry = TelemetryCache()
@@ -84,6 +91,7 @@ class WebPages:
             page=page,
             pages=pages,
             refresh_s=REFRESH_S if any(row.is_live for row in rows) else None,
+            period_s=LIST_PERIOD_S,
         )
 
     def show_run(self, request: Request) -> Response:
@@ -96,6 +104,7 @@ class WebPages:
             has_actions=self._has_actions,
             form_token=self._credentials.form_token,
             refresh_s=REFRESH_S if details.is_live else None,
+            period_s=RUN_PERIOD_S,
         )
 
     def show_report(self, request: Request) -> Response:
@@ -117,7 +126,7 @@ class WebPages:
         name = request.path_params["name"]
         with self._open(request) as record:
             if name not in record.logs:
-                raise UsageError("This run has no log of this name.")
+                raise UnknownRunError("This run has no log of this name.")
             try:
                 stream = stream_log(record, name)
             except OSError as error:
@@ -251,8 +260,10 @@ async def _explain_error(_request: Request, error: Exception) -> Response:
     text = TextSanitizer(Redactor()).prose(str(error))
     if isinstance(error, RecordError):
         return render_message(422, "Unreadable record", text, back="/")
+    if isinstance(error, UnknownRunError):
+        return render_message(404, "Not found", text, back="/")
     if isinstance(error, UsageError):
-        return render_message(404, "Not possible", text, back="/")
+        return render_message(409, "Not possible", text, back="/")
     return render_message(500, "Failed", text, back="/")
 
 

@@ -48,7 +48,7 @@ class FactGroup(Struct, frozen=True):
     equal: tuple[ComparedFact, ...]
 
 
-class Comparison(Struct, frozen=True):
+class RunComparison(Struct, frozen=True):
     """Two runs side by side; ``notes`` say what was not read."""
 
     rows: tuple[RunRow, RunRow]
@@ -70,7 +70,7 @@ class _Side(Struct, frozen=True):
     variables: Mapping[str, str]
 
 
-def compare_runs(first: Record, second: Record) -> Comparison:
+def compare_runs(first: Record, second: Record) -> RunComparison:
     """Return the comparison of two runs.  Raises RecordError if a record cannot be read."""
     text = TextSanitizer(Redactor())
     one, other = _read_side(first, text), _read_side(second, text)
@@ -82,7 +82,7 @@ def compare_runs(first: Record, second: Record) -> Comparison:
     if one.has_environment and other.has_environment:
         groups.append(_compare("Versions", one.versions, other.versions))
         groups.append(_compare("Variables", one.variables, other.variables))
-    return Comparison(
+    return RunComparison(
         rows=(one.row, other.row),
         results=tuple(_compare_results(one, other)),
         groups=tuple(group for group in groups if group.different or group.equal),

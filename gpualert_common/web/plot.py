@@ -13,6 +13,7 @@ PLOT_WIDTH, PLOT_HEIGHT = 640, 240
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 12, 34
 """Margins of a plot, for the labels of its axes."""
 _MOST_POINTS = 300
+_LEAST_STEP = 1e-300
 _WIDE_RATIO = 50.0
 """Ratio of the values from which an axis is logarithmic."""
 
@@ -54,7 +55,7 @@ def draw_spark(values: Sequence[float], low: float | None = None, high: float | 
     least = min(kept) if low is None else low
     most = max(max(kept) if high is None else high, least)
     span = (most - least) or 1.0
-    middle = most == least and low is None
+    middle = most == least and low is None  # else a line at the bottom would mean none
     points = []
     for number, value in enumerate(kept):
         share = 0.5 if middle else min(1.0, max(0.0, (value - least) / span))
@@ -149,13 +150,14 @@ def _thin(points: Points) -> list[tuple[float, float]]:
 
 def _choose_ticks(low: float, high: float) -> list[float]:
     """Return three to six round numbers from *low* to *high*."""
-    if not high > low:
-        return [low]
     raw = (high - low) / 4
+    if not raw > _LEAST_STEP:
+        return [low]
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= raw)
-    first = math.ceil(low / step - 1e-9)
-    return [step * number for number in range(first, first + 8) if step * number <= high + 1e-9]
+    first = math.floor(low / step)
+    ticks = [step * number for number in range(first, first + 8)]
+    return [tick for tick in ticks if low <= tick <= high] or [low, high]
 
 
 def _choose_logarithms(low: float, high: float) -> list[float]:

@@ -8,6 +8,7 @@ from gpualert_common.artifacts.log_tails import read_last_lines
 from gpualert_common.current_condition import find_unsupervised
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import DamagedFileError, RecordError
+from gpualert_common.listing.condition import Condition
 from gpualert_common.listing.run_summary import RunSummary, summarize
 from gpualert_common.live_facts import find_last_output, read_live_progress
 from gpualert_common.model import Verdict
@@ -46,14 +47,14 @@ class ProgressView(Struct, frozen=True):
     loss_points: str
 
 
-class LogFile(Struct, frozen=True):
+class LogLink(Struct, frozen=True):
     """A log of a run, with its size for people."""
 
     name: str
     size: str
 
 
-class RunDetails(Struct, frozen=True, kw_only=True):
+class DetailedRun(Struct, frozen=True, kw_only=True):
     """Everything that the page of a run shows; all texts are masked and safe to show.
 
     ``progress`` and ``machine`` are those of a live run; ``has_verdict`` is True for a run whose
@@ -70,14 +71,14 @@ class RunDetails(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     last_output: str
     tail: tuple[str, ...]
-    logs: tuple[LogFile, ...]
+    logs: tuple[LogLink, ...]
     stacks: tuple[str, ...]
     remark: str
 
 
 def collect_details(
     record: Record, telemetry: TelemetryCache, latest_dump: Dump | None = None
-) -> RunDetails:
+) -> DetailedRun:
     """Return the details of a run as it is now.
 
     ``latest_dump`` are stacks that the record may not have.  Raises RecordError if the launch
@@ -90,11 +91,8 @@ def collect_details(
     row = make_row(summary, text)
     view = view_run(record, verdict, masks=masks, outcome=_read_outcome(record))
     is_live = row.is_live
-    if is_live:
-        remark = ""
-    elif verdict is None and not remark:
-        remark = "The verdict is still being made." if record.is_verdict_pending else ""
-    return RunDetails(
+    remark = remark or _explain_state(record, summary.condition)
+    return DetailedRun(
         row=row,
         view=view,
         facts=tuple(_choose_facts(view, is_live=is_live)),
@@ -111,6 +109,16 @@ def collect_details(
     )
 
 
+def _explain_state(record: Record, condition: Condition) -> str:
+    """Return the words about a run without a supervisor or a verdict; "" for any other."""
+    if condition is Condition.UNSUPERVISED:
+        return "Its supervisor died, and the run continues without it."
+    if condition is Condition.LOST:
+        next_step = f"gpualert recover {record.run_id} completes its record where that is possible."
+        return f"Its supervisor is not visible from here, and its end is not known. {next_step}"
+    return "The verdict is still being made." if record.is_verdict_pending else ""
+
+
 def _read_verdict(record: Record) -> tuple[Verdict | None, str]:
     try:
         return record.verdict, ""
@@ -121,8 +129,6 @@ def _read_verdict(record: Record) -> tuple[Verdict | None, str]:
 def _summarize(record: Record, *, has_verdict: bool) -> RunSummary:
     if has_verdict:
         return summarize(record)
-    from gpualert_common.listing.condition import Condition
-
     spec, ending = record.spec, record.ending
     return RunSummary(
         run_id=record.run_id,
@@ -171,9 +177,9 @@ def _describe_last_output(record: Record) -> str:
     return "no output yet" if at is None else f"{duration(max(0.0, time.time() - at))} ago"
 
 
-def _list_logs(record: Record) -> list[LogFile]:
+def _list_logs(record: Record) -> list[LogLink]:
     found = [(name, record.log_status(name)) for name in record.logs]
-    return [LogFile(name, size(status.st_size)) for name, status in found if status is not None]
+    return [LogLink(name, size(status.st_size)) for name, status in found if status is not None]
 
 
 def _render_stacks(record: Record, latest: Dump | None, text: TextSanitizer) -> tuple[str, ...]:

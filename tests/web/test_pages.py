@@ -189,7 +189,7 @@ def test_stop_without_a_supervisor(lab: Lab, server: WebServer) -> None:
     run.process.kill()
     run.process.wait()
     until(lambda: not run.record.is_held, "the lock to be free")
-    until(lambda: "unsupervised" in server.get_run(run.record.run_id).text, "the state")
+    until(lambda: "continues without it" in server.get_run(run.record.run_id).text, "the state")
     token = server.read_form_token(run.record.run_id)
     server.send_form(f"/runs/{run.record.run_id}/stop", {"form_token": token})
     until(lambda: not is_alive(run.leader), "the end of the run")
@@ -207,8 +207,12 @@ def test_stacks(lab: Lab, server: WebServer) -> None:
     page = server.get_run(run.record.run_id).text
     assert "on request" in page
     assert str(run.leader) in page
-    ended = server.send_form("/runs/20200101-000000-000000-aaaa/stacks", {"form_token": token})
-    assert ended.status == 404
+    path = "/runs/20200101-000000-000000-aaaa/stacks"
+    assert server.send_form(path, {"form_token": token}).status == 404
+    run.process.terminate()
+    run.wait()
+    ended = server.send_form(f"/runs/{run.record.run_id}/stacks", {"form_token": token})
+    assert ended.status == 409
 
 
 def test_compare(lab: Lab, server: WebServer) -> None:

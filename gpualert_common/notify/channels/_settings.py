@@ -12,8 +12,10 @@ from gpualert_common.settings import parse_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
+
+    from gpualert_common.model import ReportForm
 
 _ATOM = r"[^\s<>()\[\],;:\\\"@\x00-\x1f\x7f]+"
 _ADDRESS = re.compile(rf"{_ATOM}@(?:{_ATOM}|\[[0-9A-Za-z.:]+\])")
@@ -36,6 +38,21 @@ def one_of(*choices: str) -> Callable[[Any], str]:
         return str(value)
 
     return read
+
+
+REPORT_CHOICES = ("attach", "none")
+
+
+def report(value: Any) -> str:
+    """Return one of :data:`REPORT_CHOICES`."""
+    return one_of(*REPORT_CHOICES)(value)
+
+
+def choose_report(settings: Mapping[str, Any], form: str) -> ReportForm:
+    """Return the form of the report in a message, that of the channel; none if switched off."""
+    from gpualert_common.model import ReportForm
+
+    return ReportForm.NONE if settings.get("report") == "none" else ReportForm(form)
 
 
 def port(value: Any) -> int:

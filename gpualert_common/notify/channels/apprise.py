@@ -50,6 +50,10 @@ class AppriseChannel:
             "largest text; by default the limit of the service",
         ),
         "files_bytes": (_settings.size, "all files of one message together; 8MB by default"),
+        "report": (
+            _settings.report,
+            "send losses and timeline as a picture with the files: attach (default) or none",
+        ),
     }
     REQUIRED: ClassVar[tuple[str, ...]] = ("url",)
     SECRET: ClassVar[tuple[str, ...]] = ("url",)
@@ -93,10 +97,11 @@ class AppriseChannel:
         """Send the text, then the files."""
         with _LogCapture() as overheard:
             budget = self._budget(self._service(overheard))
-            message = compose(budget)
             if not progress.has("text"):
+                message = compose(_without_report(budget))  # no text waits for a picture
                 self._notify(message, None, timeout_s, overheard)
                 progress.mark("text")
+            message = compose(budget)
             while message.attachments and not progress.has("files"):
                 try:
                     self._notify_files(message, timeout_s, overheard)
@@ -189,7 +194,8 @@ class AppriseChannel:
         files_bytes = self._settings.get("files_bytes", _FILES_BYTES)
         if not (service and service.attachment_support and files_bytes):
             return Budget(text_bytes, brief=True)
-        return Budget(text_bytes, 0, files_bytes, files_bytes, _FILES, brief=True)
+        report = _settings.choose_report(self._settings, "picture")
+        return Budget(text_bytes, 0, files_bytes, files_bytes, _FILES, brief=True, report=report)
 
 
 class _TooLargeError(DeliveryError):
@@ -236,6 +242,13 @@ def _with_files(budget: Budget, files_bytes: int) -> Budget:
     from gpualert_common.structs import replace
 
     return replace(budget, files_bytes=files_bytes, file_bytes=files_bytes)
+
+
+def _without_report(budget: Budget) -> Budget:
+    from gpualert_common.model import ReportForm
+    from gpualert_common.structs import replace
+
+    return replace(budget, report=ReportForm.NONE)
 
 
 def _on_disk(attachments: Sequence[Attachment], folder: str) -> Any:

@@ -56,6 +56,7 @@ class CommandChannel:
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
         "command": (_words, "the program and its arguments, as a list or quoted as for a shell"),
         "size_bytes": (_settings.size, "largest mail for the program; 1MB by default"),
+        "report": (_settings.report, "attach the report as HTML: attach (default) or none"),
     }
     REQUIRED: ClassVar[tuple[str, ...]] = ("command",)
     SECRET: ClassVar[tuple[str, ...]] = ()
@@ -63,6 +64,7 @@ class CommandChannel:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._command: list[str] = settings["command"]
         self._limit: int = settings.get("size_bytes", _MAIL_BYTES)
+        self._settings = settings
 
     @staticmethod
     def find_obstacle(settings: Mapping[str, Any]) -> str:
@@ -92,9 +94,9 @@ class CommandChannel:
         from gpualert_common.notify.message import Budget
         from gpualert_common.notify.mime import fit_budget
 
-        return fit_budget(
-            Budget(_TEXT_BYTES, _HTML_BYTES, self._limit, self._limit, 50), self._limit
-        )
+        report = _settings.choose_report(self._settings, "page")
+        budget = Budget(_TEXT_BYTES, _HTML_BYTES, self._limit, self._limit, 50, report=report)
+        return fit_budget(budget, self._limit)
 
     def send(
         self, compose: Callable[[Budget], Message], progress: DeliveredParts, timeout_s: float

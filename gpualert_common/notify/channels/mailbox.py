@@ -35,6 +35,7 @@ class MailboxChannel:
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
         "path": (_settings.path, "the Maildir; by default mailbox in the state directory"),
         "files_bytes": (_settings.size, "all files of one message together; 1MB by default"),
+        "report": (_settings.report, "attach the report as HTML: attach (default) or none"),
     }
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     SECRET: ClassVar[tuple[str, ...]] = ()
@@ -42,6 +43,7 @@ class MailboxChannel:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._path: str = settings["path"]
         self._files_bytes: int = settings.get("files_bytes", _FILES_BYTES)
+        self._settings = settings
 
     @staticmethod
     def find_obstacle(settings: Mapping[str, Any]) -> str:
@@ -63,7 +65,9 @@ class MailboxChannel:
         """The budget of a mail, with fewer files: they are on this machine anyway."""
         from gpualert_common.notify.message import Budget
 
-        return Budget(_TEXT_BYTES, _HTML_BYTES, self._files_bytes, self._files_bytes, 50)
+        most = self._files_bytes
+        report = _settings.choose_report(self._settings, "page")
+        return Budget(_TEXT_BYTES, _HTML_BYTES, most, most, 50, report=report)
 
     def send(
         self,

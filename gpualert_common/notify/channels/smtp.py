@@ -50,6 +50,7 @@ class SmtpChannel:
         "ca_file": (_settings.path, "certificates to trust in addition to those of the system"),
         "size_bytes": (_settings.size, "largest mail; by default the server's SIZE up to 25MB"),
         "ehlo_name": (_settings.text, "the name of this host in EHLO"),
+        "report": (_settings.report, "attach the report as HTML: attach (default) or none"),
     }
     REQUIRED: ClassVar[tuple[str, ...]] = ("host", "to")
     SECRET: ClassVar[tuple[str, ...]] = ("password",)
@@ -167,7 +168,9 @@ class SmtpChannel:
         from gpualert_common.notify.mime import fit_budget
 
         limit = self._limit(server_says)
-        return fit_budget(Budget(_TEXT_BYTES, _HTML_BYTES, limit, limit, 50), limit)
+        report = _settings.choose_report(self._settings, "page")
+        budget = Budget(_TEXT_BYTES, _HTML_BYTES, limit, limit, 50, report=report)
+        return fit_budget(budget, limit)
 
     def _server(self) -> Server:
         """Raises DeliveryError where a password would be sent in clear."""

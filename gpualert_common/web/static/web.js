@@ -2,7 +2,7 @@
 // Pages work without this script: they then reload themselves, and forms are sent as they are.
 "use strict";
 
-const PERIOD_MS = 2000;
+const PERIOD_MS = 1000 * Number(document.body.dataset.refresh ?? 0);
 const MOST_PERIOD_MS = 30000;
 
 const served = new Map(); // by id, the content of each part as the server sent it last
@@ -92,7 +92,7 @@ function countChosen() {
 remember(document);
 countChosen();
 document.getElementById("rows")?.addEventListener("change", countChosen);
-if (document.body.hasAttribute("data-refresh")) {
+if (PERIOD_MS > 0) {
   schedule(PERIOD_MS);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) schedule(0);
