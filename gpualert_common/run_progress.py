@@ -15,36 +15,45 @@ from gpualert_common.record import INDEX, Record
 
 _MOST_INDEX_BYTES = 64 << 20
 """Limit for reading: the index of a run of thirty days has 50 MB."""
+MOST_ARRIVALS = 50_000
+"""Entries of the index that are used: of thirty days, one for each 52 seconds.  All 2.6 million of
+them take a gigabyte of memory."""
 _HEAD_BYTES = 64 << 10
 """Begin of a log, where a training reports its number of steps."""
 _CHUNK_BYTES = 1 << 20
 
 
-def read_arrivals(
-    record: Record, column: int, *, most_bytes: int = _MOST_INDEX_BYTES
-) -> list[tuple[float, int]]:
+def read_arrivals(record: Record, column: int) -> list[tuple[float, int]]:
     """Return times (seconds since the epoch) and sizes of the log in *column* (from 0).
 
-    Empty where the record has no index, as that of a short run or of an early release.  Of a longer
-    index than ``most_bytes`` only the end is read.
+    Empty where the record has no index, as that of a short run or of an early release.  Of a long
+    index some :data:`MOST_ARRIVALS` entries are returned, at equal distances, and the last one.
     """
     try:
         with open(record.open_log(INDEX), "rb") as file:
-            begin = max(0, os.fstat(file.fileno()).st_size - most_bytes)
-            file.seek(begin)
-            if begin:
-                file.readline()  # the rest of a line
-            index = file.read(most_bytes)
+            index = file.read(_MOST_INDEX_BYTES)
     except OSError:
         return []
-    return read_index(index, record.spec.created_at, column)
+    return read_index(_thin_index(index), record.spec.created_at, column)
+
+
+def _thin_index(index: bytes) -> bytes:
+    """Return the index, of a long one whole lines at equal distances."""
+    if index.count(b"\n") <= MOST_ARRIVALS:
+        return index
+    lines = []
+    for at in range(0, len(index), len(index) // MOST_ARRIVALS):
+        begin = index.rfind(b"\n", 0, at) + 1
+        lines.append(index[begin : index.find(b"\n", begin)])
+    whole = index[: index.rfind(b"\n")]
+    return b"\n".join([*lines, whole[whole.rfind(b"\n") + 1 :]])
 
 
 def read_progress(record: Record, *, most_bytes: int | None = None) -> Progress:
     """Return the progress by all logs of a run.
 
-    Of a log larger than ``most_bytes`` only the begin and so many bytes of its end are read, and of
-    the index only so many bytes of its end.  A log that cannot be read is left out.
+    Of a log larger than ``most_bytes`` only the begin and so many bytes of its end are read.  A log
+    that cannot be read is left out.
     """
     parts = [_read_log(record, column, name, most_bytes) for column, name in enumerate(record.logs)]
     return merge_progress([part for part in parts if part is not None] or [Progress(files=())])
@@ -70,7 +79,7 @@ def _read_log(record: Record, column: int, name: str, most_bytes: int | None) ->
     finally:
         os.close(fd)
     progress = reader.finish()
-    arrivals = read_arrivals(record, column, most_bytes=most_bytes or _MOST_INDEX_BYTES)
+    arrivals = read_arrivals(record, column)
     ending = record.ending
     if ending is not None and ending.ended_at is not None:  # the index lacks the last second
         arrivals.append((ending.ended_at, progress.read_bytes + progress.unread_bytes))

@@ -27,13 +27,16 @@ _LEAST_LENGTH_S = 1e-3
 T = TypeVar("T")
 
 
-def collect_timeline(record: Record, *, masks: Masks) -> Timeline:
+def collect_timeline(
+    record: Record, *, masks: Masks, telemetry: Telemetry | None = None
+) -> Timeline:
     """Return the timeline of a run, which may be in progress.
 
-    It never raises for the content of the record: a part that cannot be read is left out.
+    ``telemetry`` is that of the record, where it is read already.  It never raises for the content
+    of the record: a part that cannot be read is left out.
     """
     sanitizer = TextSanitizer(masks)
-    telemetry = _attempt(lambda: _read_telemetry(record), Telemetry())
+    telemetry = telemetry or _attempt(lambda: _read_telemetry(record), Telemetry())
     logs = _attempt(lambda: record.logs, list[str]())
     ending = _attempt(lambda: record.ending, None)
     arrivals = _attempt(lambda: _read_all_arrivals(record, logs, ending), dict[str, Arrivals]())

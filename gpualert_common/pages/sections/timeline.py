@@ -36,7 +36,7 @@ class DrawnTimeline(Struct, frozen=True):
 
 
 def _collect(run: ReportedRun, room: Room) -> DrawnTimeline | None:
-    timeline = collect_timeline(run.record, masks=run.masks)
+    timeline = collect_timeline(run.record, masks=run.masks, telemetry=run.telemetry)
     if not timeline.panels:
         return None
     picture, problem = _draw(timeline) if room.is_full else (Markup(), "the picture is too large")
