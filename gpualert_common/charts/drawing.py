@@ -14,6 +14,7 @@ from contextlib import suppress
 from xml.etree import ElementTree
 
 from gpualert_common.charts import drawing_program
+from gpualert_common.charts.png import SIGNATURE
 from gpualert_common.charts.svg import clean_svg, replace_unprintable
 from gpualert_common.charts.timeline import Timeline
 from gpualert_common.charts.vega_layers import JsonObject
@@ -23,6 +24,7 @@ from gpualert_common.printable_text import make_printable
 from gpualert_common.processes.bootstrap import import_path
 from gpualert_common.processes.program import start_program
 from gpualert_common.signal_names import signal_name
+from gpualert_common.structs import replace
 from gpualert_common.whole_words import cut_words
 
 INSTALL = "pip install 'gpualert-common[charts]'"
@@ -30,7 +32,6 @@ TIME_LIMIT_S = 30.0
 """A picture takes one to three seconds of a core, which may be busy with the training."""
 MOST_PNG_BYTES = 400_000
 _SCALE = 2.0
-_PNG = b"\x89PNG\r\n"
 _MOST_REASON = 200
 _PROGRAM = "gpualert_common.charts.drawing_program"
 
@@ -59,7 +60,7 @@ def draw_png(timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES) -> bytes:
     """
     request = {"format": "png", "scale": _SCALE, "most_bytes": most_bytes}
     picture = _draw(request, timeline, is_transparent=False)
-    if not picture.startswith(_PNG):
+    if not picture.startswith(SIGNATURE):
         raise ChartsUnavailableError("the drawing program returned no picture")
     if len(picture) > most_bytes:
         raise ChartsUnavailableError(
@@ -72,10 +73,9 @@ def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> b
     """Return the output of the drawing program.  Raises ChartsUnavailableError."""
     if not timeline.panels:
         raise ChartsUnavailableError("there are no numbers of the run to draw")
-    spec = build_chart(timeline, is_transparent=is_transparent)
+    spec = build_chart(_clean_texts(timeline), is_transparent=is_transparent)
     more = {"spec": spec, "version": VERSION, "sys_path": import_path()}
-    text = json.dumps({**request, **more}, ensure_ascii=False)
-    data = replace_unprintable(text).encode()  # one of them ends the library's process
+    data = json.dumps({**request, **more}).encode()
     try:
         program = start_program(
             _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -89,16 +89,40 @@ def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> b
             f"the picture of the timeline was not drawn within {TIME_LIMIT_S:g} s"
         ) from None
     finally:
-        with suppress(OSError):
-            os.killpg(program.pid, signal.SIGKILL)
-        program.wait()
-        for pipe in (program.stdin, program.stdout, program.stderr):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        _end(program)
     if program.returncode == 0 and picture:
         return picture
     raise ChartsUnavailableError(_explain(program.returncode, problems))
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """Kill the program and its children, unless it has been reaped, and close its pipes."""
+    if program.returncode is None:
+        with suppress(OSError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+    for pipe in (program.stdin, program.stdout, program.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def _clean_texts(timeline: Timeline) -> Timeline:
+    """Return the timeline without the characters at which the library ends its process."""
+    panels = (
+        replace(
+            panel,
+            title=replace_unprintable(panel.title),
+            unit=replace_unprintable(panel.unit),
+            lines=tuple(replace(one, name=replace_unprintable(one.name)) for one in panel.lines),
+        )
+        for panel in timeline.panels
+    )
+    marks = (
+        replace(one, text=replace_unprintable(one.text), label=replace_unprintable(one.label))
+        for one in timeline.marks
+    )
+    return replace(timeline, panels=tuple(panels), marks=tuple(marks))
 
 
 def _explain(status: int, problems: bytes) -> str:

@@ -11,6 +11,7 @@ import os
 import resource
 import sys
 
+from gpualert_common.charts.png import compress_png
 from gpualert_common.processes.bootstrap import extend_import_path
 
 LIBRARY_MISSING = 3
@@ -33,7 +34,6 @@ def main() -> None:
         import vl_convert
     except ImportError as error:
         _fail(LIBRARY_MISSING, str(error))
-    vl_convert.register_font_directory  # noqa: B018 - fails here for another package of that name
     options = {"vl_version": request["version"], "allowed_base_urls": []}
     spec = request["spec"]
     if request["format"] == "svg":
@@ -41,7 +41,7 @@ def main() -> None:
     else:
         for factor in _SCALES:
             scale = request["scale"] * factor
-            picture = vl_convert.vegalite_to_png(spec, scale=scale, **options)
+            picture = compress_png(vl_convert.vegalite_to_png(spec, scale=scale, **options))
             if len(picture) <= request["most_bytes"]:
                 break
     sys.stdout.buffer.write(picture)

@@ -14,7 +14,7 @@ _TIME_UNITS = (
     ("s", 1, (1, 2, 5, 10, 15, 30)),
     ("ms", 0.001, (1, 2, 5, 10, 20, 50, 100, 200, 500)),
 )
-_FEW_DECADES = 2
+_LONGEST_STEP_S = 100.0 * 86400
 
 
 def format_number(value: float | None) -> str:
@@ -52,19 +52,15 @@ def list_decades(low: float, high: float, most: int) -> list[float]:
 
 
 def list_time_ticks(length_s: float, most: int = 8) -> list[tuple[float, str]]:
-    """Return round times since the start, with their labels."""
-    step = length_s / most
-    for step in _list_time_steps():
-        if length_s / step <= most:
-            break
-    else:
-        step = 100 * 86400 * math.ceil(length_s / (100 * 86400) / most)
+    """Return at most *most* + 1 round times since the start, with their labels."""
+    longest = _LONGEST_STEP_S * math.ceil(length_s / _LONGEST_STEP_S / most)
+    step = next((one for one in _list_time_steps() if length_s / one <= most), longest)
     count = int(length_s / step + 1e-9)
     return [(index * step, format_time(index * step, step)) for index in range(count + 1)]
 
 
 def format_time(seconds: float, step: float) -> str:
-    """Return a time since the start, to the unit of the step: ``0``, ``90 s``, ``1:30 h``."""
+    """Return a time since the start, in the unit of the step: ``0``, ``90 s``, ``12 h``."""
     if seconds == 0:
         return "0"
     for name, unit, _steps in _TIME_UNITS:

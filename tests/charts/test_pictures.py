@@ -20,7 +20,7 @@ from tests.charts.composed import BEGAN_AT, DAY_S, ComposedRun
 from tests.supervised import PYTHON, Lab
 
 MOST_SVG_BYTES = 300_000
-HOSTILE = """</svg><script>alert(1)</script><img src=x onerror=alert(1)> {{7*7}} \ufffe & " '"""
+HOSTILE = """</svg><script>alert(1)</script><img src=x onerror=alert(1)> {{7*7}} \ufffe\x01 & " '"""
 _SAFE_ATTRIBUTES = {
     *("class", "d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "viewBox"),
     *("fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin"),
