@@ -216,7 +216,7 @@ corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs agai
 SITE_SOURCE := .cache/site
 site: $(VENV)/.ready $(SITE)/.ready  ## the site of docs/, into site/: no dead link, no page without a place, searchable without a server
 	$(PY) -m docs.site $(SITE_SOURCE)
-	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs --quiet build --strict --config-file $(SITE_SOURCE)/mkdocs.yml --site-dir $(CURDIR)/site
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --config-file $(SITE_SOURCE)/mkdocs.yml --site-dir $(CURDIR)/site
 
 screenshots: debian $(VENV)/.ready  ## docs/images from real runs, the report and the web pages (as root; needs Chromium)
 	$(PY) -m docs.screenshots
