@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
-.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs clean $(LANES) $(FAULT_LANES)
+.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -100,7 +100,15 @@ $(AUDIT)/.ready: $(UV) Makefile
 	$(UV) pip install --quiet --python $(AUDIT)/bin/python pip-audit==2.10.1
 	@touch $@
 
-check: $(VENV)/.ready $(AUDIT)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## style, types, names, limits, rules, generated pages and dependencies
+# What builds the site of docs/.  Its packages need others than ours, so it has its own environment.
+SITE := .venv-site
+$(SITE)/.ready: $(UV) Makefile
+	@echo "[setup] MkDocs, into $(SITE)"
+	$(UV) venv --quiet --clear --python $(PY) $(SITE)
+	$(UV) pip install --quiet --python $(SITE)/bin/python mkdocs==1.6.1 mkdocs-material==9.8.2
+	@touch $@
+
+check: $(VENV)/.ready $(AUDIT)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(SITE)/.ready  ## style, types, names, limits, rules, pages, their site and dependencies
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
@@ -109,6 +117,7 @@ check: $(VENV)/.ready $(AUDIT)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## st
 	$(PY) -m tests.structure
 	$(PY) -m gpualert_common rules check
 	$(PY) docs/generate.py --check
+	+$(MAKE) --no-print-directory site
 	$(PY) -m tests.structure.audit $(AUDIT)/bin/pip-audit
 
 # Each test has one target: `e2e` and `nightly` by the markers of that name, `test` without a marker.
@@ -127,6 +136,7 @@ RUNS := $(addprefix tests/,benchmarks diagnose guardian scenarios)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
 test-core test-runs test-rest e2e-core nightly-core: $(VENV)/.ready
+e2e-core: $(SITE)/.ready
 test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
@@ -146,7 +156,7 @@ test-prefect e2e-prefect nightly-prefect:
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
 	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest)
 
-e2e: debian $(VENV)/.torch $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
+e2e: debian $(VENV)/.torch $(SITE)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
 	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core)
 
 nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
@@ -203,9 +213,17 @@ corpus: $(VENV)/.ready $(CORPUS_ENVIRONMENTS)  ## run the corpus's programs agai
 	$(PY) -m corpus compose --check
 	env --default-signal=INT,QUIT $(PY) -m corpus produce --check $(CORPUS_ARGS)
 
+SITE_SOURCE := .cache/site
+site: $(VENV)/.ready $(SITE)/.ready  ## the site of docs/, into site/: no dead link, no page without a place, searchable without a server
+	$(PY) -m docs.site $(SITE_SOURCE)
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --config-file $(SITE_SOURCE)/mkdocs.yml --site-dir $(CURDIR)/site
+
+screenshots: debian $(VENV)/.ready  ## docs/images from real runs, the report and the web pages (as root; needs Chromium)
+	$(PY) -m docs.screenshots
+
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(FRAMEWORKS) $(CORPUS) .venv-matrix .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(SITE) $(FRAMEWORKS) $(CORPUS) .venv-matrix .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

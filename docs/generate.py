@@ -12,6 +12,8 @@
 | docs/redaction.md | rules/secrets/*.toml |
 | docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
 | docs/configuration.md, options in docs/airflow.md, docs/prefect.md | declarations of the options |
+| docs/verdict.md, docs/verdict.schema.json | gpualert_common/model.py |
+| docs/python-api.md | signatures and docstrings |
 | docs/cli.md, docs/gpualert.1 | ``gpualert COMMAND --help`` |
 """
 
@@ -29,8 +31,10 @@ from docs.pages.evidence import make_evidence_page
 from docs.pages.man import make_man_page
 from docs.pages.markdown import ROOT, replace_block
 from docs.pages.performance import make_performance_page
+from docs.pages.python_api import make_python_api_page
 from docs.pages.redaction import make_redaction_page
 from docs.pages.rules import make_cause_page, make_rules_page
+from docs.pages.verdict import make_verdict_page, make_verdict_schema
 from docs.pages.warnings import make_warnings_page
 from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.settings import Interface
@@ -65,6 +69,9 @@ def make_pages() -> dict[Path, str]:
         },
         DOCS / "accuracy.md": make_accuracy_page(),
         DOCS / "performance.md": make_performance_page(),
+        DOCS / "verdict.md": make_verdict_page(),
+        DOCS / "verdict.schema.json": make_verdict_schema(),
+        DOCS / "python-api.md": make_python_api_page(),
     }
 
 

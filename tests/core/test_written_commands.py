@@ -1,7 +1,7 @@
-"""The commands in README and in the sections *Try it* work as they are written.
+"""The commands in README, in *Start in one minute* and in the sections *Try it* work as written.
 
-Of README and of each section the blocks marked ``sh`` and ``python`` are run, in their order, in
-one shell of a user who has just copied the tree: an empty home, a Python, and nothing installed.
+Of each page or section the blocks marked ``sh`` and ``python`` are run, in their order, in one
+shell of a user who has just copied the tree: an empty home, a Python, and nothing installed.
 Other blocks are no commands: ``console`` shows a session, ``diff``, ``toml`` and ``text`` are
 contents.  A command fails exactly where its comment says so.  A block of ``make`` is what CI runs.
 """
@@ -23,6 +23,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {
     "README.md": re.compile(r".*", re.DOTALL),
     "docs/airflow.md": re.compile(r"^## Try it$.*?(?=^## )", re.MULTILINE | re.DOTALL),
+    "docs/start.md": re.compile(r".*", re.DOTALL),
     "docs/prefect.md": re.compile(r"^## Try it$.*?(?=^## )", re.MULTILINE | re.DOTALL),
 }
 """The part of each page that is run."""
