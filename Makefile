@@ -23,7 +23,8 @@ export RUSTUP_HOME ?= $(CURDIR)/.cache/rustup
 export UV_COMPILE_BYTECODE := 1
 unexport PYTHONDONTWRITEBYTECODE
 
-LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest
+LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest \
+	test-pages e2e-pages
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
 .PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
@@ -45,7 +46,7 @@ $(VENV)/.ready: $(UV) pyproject.toml
 	@touch $@
 
 # Pictures on the engines' pages, and a browser to look at them.
-PAGES := vl-convert-python==1.9.0.post1 selenium==4.51.0 axe-playwright-python==0.1.8
+BROWSER := vl-convert-python==1.9.0.post1 selenium==4.51.0 axe-playwright-python==0.1.8
 
 # Airflow and Prefect cannot be installed together, nor with the tools: each has its own environment.
 # Celery 5.7 lacks a name that Airflow's provider for it imports.
@@ -56,7 +57,7 @@ $(AIRFLOW)/.ready: $(UV) pyproject.toml airflow_provider/pyproject.toml
 	$(UV) pip install --quiet --python $(AIRFLOW)/bin/python --editable . --editable ./airflow_provider \
 		apache-airflow==3.3.2 apache-airflow-providers-standard==1.21.0 \
 		apache-airflow-providers-celery==3.26.0 celery==5.6.3 apache-airflow-providers-postgres==7.1.1 \
-		apprise==2.2.0 numpy==2.4.6 pytest==9.2.0 $(PAGES)
+		apprise==2.2.0 numpy==2.4.6 pytest==9.2.0 $(BROWSER)
 	@touch $@
 
 # prefect-shell is compared with ours in the fault matrix.
@@ -65,7 +66,7 @@ $(PREFECT)/.ready: $(UV) pyproject.toml prefect_collection/pyproject.toml
 	@echo "[setup] Prefect, into $(PREFECT): half a minute, or minutes where nothing is cached"
 	$(UV) venv --quiet --clear --python $(PY) $(PREFECT)
 	$(UV) pip install --quiet --python $(PREFECT)/bin/python --editable . --editable ./prefect_collection \
-		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0 $(PAGES)
+		prefect==3.8.8 prefect-shell==0.3.7 numpy==2.4.6 pytest==9.2.0 $(BROWSER)
 	@touch $@
 # What imports Prefect is checked with it; named one by one, since pyproject.toml excludes them.
 IN_PREFECT = $(wildcard tests/benchmarks/prefect_*.py examples/prefect_*.py \
@@ -133,10 +134,11 @@ run_lanes = $(MAKE) --no-print-directory --jobs $(words $(1)) $(1)
 IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/*.py)))))
 CORE := $(addprefix tests/,cli core history launch record settings supervise)
 RUNS := $(addprefix tests/,benchmarks diagnose guardian scenarios)
+PAGES := $(addprefix tests/,charts pages site web)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
-test-core test-runs test-rest e2e-core nightly-core: $(VENV)/.ready
-e2e-core: $(SITE)/.ready
+test-core test-runs test-rest test-pages e2e-core e2e-pages nightly-core: $(VENV)/.ready
+e2e-pages: $(SITE)/.ready
 test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
@@ -145,8 +147,14 @@ test-core:
 test-runs:
 	$(call lane,$(PY),$(RUNS))
 test-rest:
-	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS),$(IN_CORE)))
-e2e-core nightly-core:
+	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS) $(PAGES),$(IN_CORE)))
+test-pages:
+	$(call lane,$(PY),$(PAGES))
+e2e-core:
+	$(call lane,$(PY),$(marker) $(filter-out $(PAGES),$(IN_CORE)))
+e2e-pages:
+	$(call lane,$(PY),$(marker) $(PAGES))
+nightly-core:
 	$(call lane,$(PY),$(marker) $(IN_CORE))
 test-airflow e2e-airflow nightly-airflow:
 	$(call lane,$(AIRFLOW)/bin/python,$(marker) tests/airflow tests/faults/airflow)
@@ -154,10 +162,10 @@ test-prefect e2e-prefect nightly-prefect:
 	$(call lane,$(PREFECT)/bin/python,$(marker) tests/prefect tests/faults/prefect)
 
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
-	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest)
+	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest test-pages)
 
 e2e: debian $(VENV)/.torch $(SITE)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
-	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core)
+	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core e2e-pages)
 
 nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
