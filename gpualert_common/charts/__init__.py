@@ -4,6 +4,7 @@
 timeline          the data: panels with lines, and marks
 collection        the timeline of a run, from its record
 training_panels   losses and rate, from the progress
+comparison        losses and rates of several runs over their steps
 gpu_panels        activity, memory, clock, temperature and power of the GPUs
 host_panels       memory, processors, disks, pressure, output
 run_marks         checkpoints, warnings, signals, dumps of stacks, failure, end

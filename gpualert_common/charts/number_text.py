@@ -59,6 +59,12 @@ def list_time_ticks(length_s: float, most: int = 8) -> list[tuple[float, str]]:
     return [(index * step, format_time(index * step, step)) for index in range(count + 1)]
 
 
+def list_count_ticks(low: float, high: float, most: int = 8) -> list[tuple[float, str]]:
+    """Return at most *most* + 1 round counts in the range, as distances from *low*, with labels."""
+    inside = (tick for tick in list_ticks(low, high, most) if low <= tick <= high)
+    return [(tick - low, format_number(tick)) for tick in inside]
+
+
 def format_time(seconds: float, step: float) -> str:
     """Return a time since the start, in the unit of the step: ``0``, ``90 s``, ``12 h``."""
     if seconds == 0:

@@ -14,7 +14,7 @@ from gpualert_common.charts.timeline import MarkKind
 
 
 class ColourRole(StrEnum):
-    """ColourRole of a colour in a chart."""
+    """Role of a colour in a chart."""
 
     SERIES_1 = "series-1"
     SERIES_2 = "series-2"

@@ -55,8 +55,12 @@ def replace_unprintable(text: str) -> str:
 
 def describe_timeline(timeline: Timeline) -> str:
     """Return the timeline in words: its time, its panels with their ranges, its events."""
-    length = duration(timeline.ended_at - timeline.began_at)
-    parts = [f"Timeline of {length} from {format_clock(timeline.began_at)}"]
+    if timeline.unit:
+        ends = timeline.describe(timeline.began_at), timeline.describe(timeline.ended_at)
+        parts = [f"Chart from {ends[0]} to {ends[1]}"]
+    else:
+        length = duration(timeline.ended_at - timeline.began_at)
+        parts = [f"Timeline of {length} from {format_clock(timeline.began_at)}"]
     parts += [
         f"{row.panel}, {row.line}: {row.least} to {row.most} {row.unit}".rstrip()
         for row in summarize_panels(timeline)[:_MOST_DESCRIBED]

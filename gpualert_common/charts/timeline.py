@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from gpualert_common.charts.number_text import format_number
+from gpualert_common.report.formatting import duration
+from gpualert_common.report.formatting import time as format_clock
 from gpualert_common.structs import Struct
 
 MOST_LINES = 8
@@ -77,7 +80,8 @@ class Mark(Struct, frozen=True):
 class Timeline(Struct, frozen=True):
     """Numbers and events of a run between two times; its texts are masked and safe to show.
 
-    ``notes`` say what was left out, such as the middle of a huge log.
+    ``notes`` say what was left out, such as the middle of a huge log.  Where ``unit`` is not empty,
+    the axis is not time but counts this unit, such as "step", and all times are such counts.
     """
 
     began_at: float
@@ -85,3 +89,10 @@ class Timeline(Struct, frozen=True):
     panels: tuple[Panel, ...] = ()
     marks: tuple[Mark, ...] = ()
     notes: tuple[str, ...] = ()
+    unit: str = ""
+
+    def describe(self, at: float) -> str:
+        """Return a place on the axis in words."""
+        if self.unit:
+            return f"{self.unit} {format_number(at)}"
+        return f"{duration(at - self.began_at)} ({format_clock(at)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpualert_common.charts.line_thinning import (
     MOST_POINTS,
@@ -67,18 +67,29 @@ def _list_loss_panels(
 ) -> Iterator[Panel]:
     """Yield the losses, or for a training that has none the reward."""
     for title, key in (("Loss", "loss"), ("Reward", "reward")):
-        lines = [
-            line
-            for name, some in (("training", points), ("evaluation", evals))
-            if (line := _make_measure_line(name, key, some, window)) is not None
-        ]
-        if lines:
-            least = min((one for line in lines for one in line.low if one is not None), default=0.0)
-            most = max((one for line in lines for one in line.high if one is not None), default=0.0)
-            is_logarithmic = least > _LEAST_LOGARITHM and most / least >= _LOGARITHMIC_FROM
-            thinned = tuple(thin_line(line) for line in lines)
-            yield Panel(title, "", thinned, is_logarithmic=is_logarithmic, is_floating=True)
+        named = (("training", points), ("evaluation", evals))
+        panel = make_measure_panel(title, key, named, window)
+        if panel is not None:
+            yield panel
             return
+
+
+def make_measure_panel(
+    title: str, key: str, named: Iterable[tuple[str, Sequence[TimedPoint]]], window: Window
+) -> Panel | None:
+    """Return the panel of one measurement, such as "loss", a line for each name; None for none."""
+    lines = [
+        line
+        for name, points in named
+        if (line := _make_measure_line(name, key, points, window)) is not None
+    ]
+    if not lines:
+        return None
+    least = min((one for line in lines for one in line.low if one is not None), default=0.0)
+    most = max((one for line in lines for one in line.high if one is not None), default=0.0)
+    is_logarithmic = least > _LEAST_LOGARITHM and most / least >= _LOGARITHMIC_FROM
+    thinned = tuple(thin_line(line) for line in lines)
+    return Panel(title, "", thinned, is_logarithmic=is_logarithmic, is_floating=True)
 
 
 def _make_measure_line(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from gpualert_common.charts.line_thinning import MOST_POINTS, thin_line
 from gpualert_common.charts.mark_strip import build_strip
-from gpualert_common.charts.number_text import list_time_ticks
+from gpualert_common.charts.number_text import list_count_ticks, list_time_ticks
 from gpualert_common.charts.palette import LIGHT, OF_MARKS, SERIES, ColourRole
 from gpualert_common.charts.panel_texts import make_axis_labels, make_heading
 from gpualert_common.charts.timeline import ChartLine, LineKind, MarkKind, Panel, Timeline
@@ -25,7 +25,6 @@ from gpualert_common.charts.vega_layers import (
     make_layer,
     make_text,
 )
-from gpualert_common.report.formatting import duration
 from gpualert_common.report.formatting import time as format_clock
 from gpualert_common.structs import replace
 
@@ -69,14 +68,17 @@ class _ChartBuilder:
         self._timeline = timeline
         self._length_s = max(timeline.ended_at - timeline.began_at, 1e-9)
         self._most = most
-        self._time_ticks = list_time_ticks(self._length_s)
+        began, ended = timeline.began_at, timeline.ended_at
+        is_time = not timeline.unit
+        self._ticks = list_time_ticks(self._length_s) if is_time else list_count_ticks(began, ended)
 
     # -- views -----------------------------------------------------------------------------
 
     def build_marks(self) -> JsonObject:
         """Return the strip above the panels: a symbol for each event, with labels over them."""
+        describe = self._timeline.describe
         marks = [
-            (self._place(one.at), replace(one, text=f"{one.text}, after {self._clock(one.at)}"))
+            (self._place(one.at), replace(one, text=f"{one.text}, after {describe(one.at)}"))
             for one in self._timeline.marks
         ]
         return build_strip(marks, WIDTH)
@@ -102,11 +104,12 @@ class _ChartBuilder:
         """Return the labels of the axis of time, below the last panel."""
         up = -_SPACING + 16
         layers = []
-        for index, (at, label) in enumerate(self._time_ticks):
+        for index, (at, label) in enumerate(self._ticks):
             x = WIDTH * at / self._length_s
             align = "left" if x < 8 else "right" if x > WIDTH - 8 else "center"
             layers.append(make_text(f"time_{index}", label, x, up, ColourRole.MUTED, align))
-        title = f"time since the launch at {format_clock(self._timeline.began_at)}"
+        began_at, unit = self._timeline.began_at, self._timeline.unit
+        title = unit or f"time since the launch at {format_clock(began_at)}"
         layers.append(make_text("time_title", title, 0, up + 17, ColourRole.MUTED, "left"))
         return {"name": "time", "width": WIDTH, "height": 1, "layer": layers}
 
@@ -114,7 +117,7 @@ class _ChartBuilder:
 
     def _make_grid(self, name: str, axis: ValueAxis, height: int) -> JsonObject:
         """Return the lines of the grid: of the values, and of time."""
-        places = [round(WIDTH * at / self._length_s, 1) for at, _label in self._time_ticks]
+        places = [round(WIDTH * at / self._length_s, 1) for at, _label in self._ticks]
         rows: Rows = [
             *({"x": 0, "x2": WIDTH, "y": y, "y2": y} for _tick, y in place_ticks(axis, height)),
             *({"x": x, "x2": x, "y": 0, "y2": height} for x in places),
@@ -188,7 +191,7 @@ class _ChartBuilder:
     def _make_lost_values(self, name: str, lines: Sequence[ChartLine]) -> Iterator[JsonObject]:
         """Yield crosses at the top of the panel for values that are not finite."""
         rows: Rows = [
-            {"t": self._since(at), "s": f"{line.name}: not finite at {self._clock(at)}"}
+            {"t": self._since(at), "s": f"{line.name}: not finite at {self._timeline.describe(at)}"}
             for line in lines
             for at in line.not_finite_at
         ]
@@ -257,9 +260,6 @@ class _ChartBuilder:
     def _encode_time(self) -> JsonObject:
         scale = {"domain": [0, self._length_s], "nice": False, "zero": False}
         return {"field": "t", "type": "quantitative", "scale": scale, "axis": None}
-
-    def _clock(self, at: float) -> str:
-        return f"{duration(at - self._timeline.began_at)} ({format_clock(at)})"
 
 
 def _has_range(line: ChartLine, axis: ValueAxis) -> bool:

@@ -27,7 +27,7 @@ from gpualert_common.web.credentials import Credentials, is_same_secret
 from gpualert_common.web.gate import SIGN_IN, Gate
 from gpualert_common.web.log_download import stream_log
 from gpualert_common.web.machine_view import TelemetryCache
-from gpualert_common.web.rendering import STATIC_TYPES, read_static, render_message, render_page
+from gpualert_common.web.rendering import read_static, render_message, render_page
 from gpualert_common.web.run_details import collect_details
 from gpualert_common.web.run_filter import STATES, read_filter
 from gpualert_common.web.run_index import RunIndex, ServerBusyError, UnknownRunError
@@ -256,10 +256,11 @@ def make_application(
 
 
 async def _send_static(request: Request) -> Response:
-    name = request.path_params["name"]
-    if name not in STATIC_TYPES:
+    found = read_static(request.path_params["name"])
+    if found is None:
         return render_message(404, "Not found", "There is no such file.", back="/")
-    return Response(read_static(name), media_type=STATIC_TYPES[name])
+    content, media_type = found
+    return Response(content, media_type=media_type)
 
 
 async def _explain_error(_request: Request, error: Exception) -> Response:

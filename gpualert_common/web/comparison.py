@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import shlex
 from collections.abc import Iterator, Mapping
 
+from markupsafe import Markup
+
+from gpualert_common.charts.comparison import compare_progress
+from gpualert_common.charts.drawing import ChartsUnavailableError, draw_svg
+from gpualert_common.charts.summary import SummaryRow, summarize_panels
+from gpualert_common.charts.timeline import Timeline
 from gpualert_common.current_condition import find_unsupervised
 from gpualert_common.listing.run_summary import RunSummary, summarize
-from gpualert_common.progress import Point, Progress
+from gpualert_common.progress import Progress
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.formatting import size
@@ -17,13 +21,12 @@ from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.run_progress import read_progress
 from gpualert_common.structs import Struct
 from gpualert_common.telemetry.series import Telemetry
-from gpualert_common.web.plot import Plot, Points, draw_plot, format_count
 from gpualert_common.web.run_rows import RunRow, make_row
+from gpualert_common.web.step_text import format_count
 
 _MOST_LOG_BYTES = 32 << 20
 """End of each log that is read: a second's work."""
 _MOST_ROWS = 500
-_RATE_POINTS = 60
 _HIDDEN_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "SLURM_JOB_ID", "SLURM_STEP_ID"})
 """They differ between all runs."""
 
@@ -49,12 +52,18 @@ class FactGroup(Struct, frozen=True):
 
 
 class RunComparison(Struct, frozen=True):
-    """Two runs side by side; ``notes`` say what was not read."""
+    """Two runs side by side; ``notes`` say what was not read.
+
+    ``picture`` has losses and rates over the steps, ``problem`` the reason why there is none, and
+    ``numbers`` the same in numbers.
+    """
 
     rows: tuple[RunRow, RunRow]
     results: tuple[ComparedFact, ...]
     groups: tuple[FactGroup, ...]
-    plots: tuple[Plot, ...]
+    picture: Markup
+    problem: str
+    numbers: tuple[SummaryRow, ...]
     notes: tuple[str, ...]
 
 
@@ -82,11 +91,15 @@ def compare_runs(first: Record, second: Record) -> RunComparison:
     if one.has_environment and other.has_environment:
         groups.append(_compare("Versions", one.versions, other.versions))
         groups.append(_compare("Variables", one.variables, other.variables))
+    timeline = compare_progress((("A", one.progress), ("B", other.progress)), text)
+    picture, problem = _draw(timeline)
     return RunComparison(
         rows=(one.row, other.row),
         results=tuple(_compare_results(one, other)),
         groups=tuple(group for group in groups if group.different or group.equal),
-        plots=tuple(_draw(one, other)),
+        picture=picture,
+        problem=text.line(problem),
+        numbers=summarize_panels(timeline),
         notes=tuple(_note(one, other)),
     )
 
@@ -177,45 +190,14 @@ def _find_last_loss(progress: Progress) -> str:
     return f"{losses[-1]:.4g}" if losses else ""
 
 
-def _draw(one: _Side, other: _Side) -> Iterator[Plot]:
-    sides = ("A", one.progress), ("B", other.progress)
-    units = {progress.unit for _name, progress in sides if progress.points}
-    x_name = units.pop() if len(units) == 1 else "step"
-    losses = [(name, _list_losses(progress.points)) for name, progress in sides]
-    if any(points for _name, points in losses):
-        yield draw_plot("Training loss", "loss", x_name, losses)
-    evals = [(name, _list_losses(progress.evals)) for name, progress in sides]
-    if any(points for _name, points in evals):
-        yield draw_plot("Evaluation loss", "loss", x_name, evals)
-    rates = [(name, _list_rates(progress)) for name, progress in sides]
-    if any(points for _name, points in rates):
-        yield draw_plot("Rate", f"{x_name}s per second", x_name, rates)
-
-
-def _list_losses(points: tuple[Point, ...]) -> Points:
-    return [
-        (point.position, point.loss)
-        for point in points
-        if point.position is not None and point.loss is not None
-    ]
-
-
-def _list_rates(progress: Progress) -> Points:
-    """Return positions and steps per second, of the last segment."""
-    timed = [
-        (point.position, point.at)
-        for point in progress.points
-        if point.position is not None
-        and point.at is not None
-        and point.segment == progress.points[-1].segment
-    ]
-    stride = max(1, math.ceil(len(timed) / _RATE_POINTS))
-    kept = timed[::stride]
-    return [
-        (after[0], (after[0] - before[0]) / (after[1] - before[1]))
-        for before, after in itertools.pairwise(kept)
-        if after[1] > before[1] and after[0] > before[0]
-    ]
+def _draw(timeline: Timeline) -> tuple[Markup, str]:
+    """Return the picture; without one, the reason."""
+    if not timeline.panels:
+        return Markup(), ""
+    try:
+        return Markup(draw_svg(timeline)), ""
+    except ChartsUnavailableError as error:
+        return Markup(), str(error)
 
 
 def _note(one: _Side, other: _Side) -> Iterator[str]:

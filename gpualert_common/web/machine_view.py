@@ -11,7 +11,7 @@ from gpualert_common.record import Record
 from gpualert_common.report.formatting import size
 from gpualert_common.structs import Struct
 from gpualert_common.telemetry.series import Series, Telemetry
-from gpualert_common.web.plot import draw_spark
+from gpualert_common.web.sparks import draw_spark
 
 HISTORY_S = 900.0
 _MOST_GPUS = 16

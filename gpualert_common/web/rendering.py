@@ -8,15 +8,18 @@ from functools import cache
 import jinja2
 from starlette.responses import HTMLResponse, Response
 
+from gpualert_common import charts
 from gpualert_common.report import formatting
 
 _FOLDER = os.path.dirname(__file__)
-STATIC_TYPES = {
-    "web.css": "text/css; charset=utf-8",
-    "web.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
+_OWN = os.path.join(_FOLDER, "static")
+_STATIC = {
+    "web.css": (_OWN, "text/css; charset=utf-8"),
+    "chart.css": (os.path.dirname(charts.__file__), "text/css; charset=utf-8"),
+    "web.js": (_OWN, "text/javascript; charset=utf-8"),
+    "icon.svg": (_OWN, "image/svg+xml"),
 }
-"""Files that pages refer to, with their types; there are no others."""
+"""Files that pages refer to, with their folders and types; there are no others."""
 
 
 def render_page(template: str, status: int = 200, **values: object) -> Response:
@@ -35,10 +38,13 @@ def render_message(
 
 
 @cache
-def read_static(name: str) -> bytes:
-    """Return the content of one of :data:`STATIC_TYPES`."""
-    with open(os.path.join(_FOLDER, "static", name), "rb") as file:
-        return file.read()
+def read_static(name: str) -> tuple[bytes, str] | None:
+    """Return content and type of a file that pages refer to; None if there is none of this name."""
+    if name not in _STATIC:
+        return None
+    folder, media_type = _STATIC[name]
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read(), media_type
 
 
 @cache

@@ -24,8 +24,9 @@ from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import read_dumps
 from gpualert_common.structs import Struct
 from gpualert_common.web.machine_view import MachineView, TelemetryCache
-from gpualert_common.web.plot import draw_spark, format_count, format_pace
 from gpualert_common.web.run_rows import RunRow, make_row
+from gpualert_common.web.sparks import draw_spark
+from gpualert_common.web.step_text import format_count, format_pace
 
 TAIL_LINES = 200
 _MOST_EVIDENCE = 5

@@ -237,7 +237,7 @@ def test_compare(lab: Lab, server: WebServer) -> None:
     run_named(lab, "second", *python(code), "9.0")
     one, other = (path.name for path in lab.records())
     page = server.request(path=f"/compare?run={one}&run={other}").text
-    assert page.count("<polyline") >= 2
+    assert page.count("stroke-series-") >= 2
     assert "Training loss" in page
     assert re.search(r"2\.0.*9\.0", page, re.DOTALL)
     for query in ("", f"?run={one}", f"?run={one}&run={one}", f"?run={one}&run={other}&run=x"):
