@@ -168,7 +168,7 @@ class WebPages:
     async def sign_in(self, request: Request, gate: Gate) -> Response:
         """Answer to the form with the token."""
         fields = await _read_form(request)
-        return gate.sign_in(fields.get("token", ""))
+        return gate.sign_in(fields.get("token", ""), fields.get("target", ""))
 
     async def _act(
         self, request: Request, action: Callable[[Record], None], fragment: str

@@ -7,8 +7,9 @@ this order: the name in ``Host``, the method, ``Origin`` and ``Sec-Fetch-Site``,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,6 +40,10 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+
+
+_PATH = re.compile(r"/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?(?:\?[A-Za-z0-9._~%=&+:*-]*)?")
+"""Without a second slash at its begin, which would name another host."""
 
 
 class Refusal(Struct, frozen=True):
@@ -120,21 +125,40 @@ class Gate:
             401,
             "Sign in",
             "Open the address that gpualert web printed, with its token, or enter the token here.",
-            has_form=True,
+            target=_read_target(request),
+            # With a link of another site the browser sends no strict cookie, but with this it does.
+            is_reloaded=request.headers.get("sec-fetch-site") == "cross-site",
         )
 
-    def sign_in(self, token: str) -> Response:
-        """Return the answer to a token: the cookie and the way to the list, without the token."""
+    def sign_in(self, token: str, target: str = ENTRANCE) -> Response:
+        """Return the answer to a token: the cookie and the way to *target*, without the token.
+
+        A target that is no path of this server is replaced by the list.
+        """
+        if not _is_path(target):
+            target = ENTRANCE
         if not is_same_secret(token, self._credentials.token):
             text = "This is not the token of this server. Each start of gpualert web has another."
-            return render_message(401, "Wrong token", text, has_form=True)
+            return render_message(401, "Wrong token", text, target=target)
         response = Response(
-            status_code=303, headers={"location": ENTRANCE, "referrer-policy": "no-referrer"}
+            status_code=303, headers={"location": target, "referrer-policy": "no-referrer"}
         )
         response.set_cookie(
             self._cookie, self._credentials.session, path="/", httponly=True, samesite="strict"
         )
         return response
+
+
+def _read_target(request: Request) -> str:
+    """Return path and query of a request, to go on there after the sign-in."""
+    query = request.scope["query_string"].decode("ascii", "replace")
+    target = quote(request.scope["path"]) + (f"?{query}" if query else "")
+    return target if request.method == "GET" and _is_path(target) else ENTRANCE
+
+
+def _is_path(target: str) -> bool:
+    """True for the path of a page of this server, with or without a query."""
+    return _PATH.fullmatch(target) is not None
 
 
 def _read_host(host: str) -> str:

@@ -30,11 +30,21 @@ def render_page(template: str, status: int = 200, **values: object) -> Response:
 
 
 def render_message(
-    status: int, title: str, text: str, *, has_form: bool = False, back: str = ""
+    status: int,
+    title: str,
+    text: str,
+    *,
+    back: str = "",
+    target: str = "",
+    is_reloaded: bool = False,
 ) -> Response:
-    """Return a page with one message; ``has_form`` adds the form to sign in, ``back`` a link."""
-    values = {"title": title, "text": text, "has_form": has_form, "back": back}
-    return render_page("message", status, **values)
+    """Return a page with one message.
+
+    ``back`` adds a link, ``target`` the form to sign in and go on there; a page that
+    ``is_reloaded`` makes the browser ask for its address once more.
+    """
+    values = {"title": title, "text": text, "back": back, "target": target}
+    return render_page("message", status, **values, is_reloaded=is_reloaded)
 
 
 @cache

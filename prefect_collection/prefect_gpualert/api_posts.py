@@ -85,12 +85,12 @@ class Poster:
             return
         with open_client() as client:
             if percent is not None and is_changed:
-                self._percent = percent
                 logs = self._describe_logs(Redactor(self._known))
                 page = presentation.progress_page(percent, str(self._completion), logs)
                 words = f"{self._name}: {self._completion}"
                 self._api.post(client, ArtifactKind.VERDICT, page, words)
                 self._api.post(client, ArtifactKind.PROGRESS, percent, words)
+                self._percent = percent
             self._link_report(client)
 
     def _describe_logs(self, masks: Masks) -> list[str]:

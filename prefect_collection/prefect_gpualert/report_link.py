@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
 
 VARIABLE = "gpualert_report_url"
-"""Name of the variable, such as ``http://{host}:8765/runs/{run_id}``."""
+"""Name of the variable, such as ``http://{host}:8765/runs/{run_id}/report``."""
 _MOST_URL = 2000
 _URL = re.compile(r"https?://[A-Za-z0-9\[][A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*")
 
@@ -39,6 +39,7 @@ def make_report_url(template: object, run_id: str, host: str) -> str:
     url = url.replace("{run_id}", quote(run_id, safe="")).replace("{host}", quote(host, safe=""))
     if len(url) > _MOST_URL or not _URL.fullmatch(url):
         raise ValueError(
-            f"the variable {VARIABLE} is no address such as http://{{host}}:8765/runs/{{run_id}}"
+            f"the variable {VARIABLE} is no address such as "
+            "http://{host}:8765/runs/{run_id}/report"
         )
     return url

@@ -163,7 +163,7 @@ def test_without_a_token(server: WebServer, run: Supervised, path: str) -> None:
     for cookie in ("x=1", f"{name}=", f"{name}={'A' * 43}", f"{name}={server.token}"):
         answer = server.request(path=path, cookie=cookie)
         assert answer.status == 401
-        assert run.record.run_id not in answer.text
+        assert run.record.run_id not in answer.text.replace(path, "")
 
 
 def test_wrong_token(server: WebServer) -> None:
@@ -174,6 +174,39 @@ def test_wrong_token(server: WebServer) -> None:
     assert server.request(path=f"/?token={wrong}").status == 401
     assert server.send_form("/sign-in", {"token": wrong}, cookie="").status == 401
     assert server.send_form("/sign-in", {"token": server.token}, cookie="").status == 303
+
+
+def test_sign_in_goes_on_to_the_page(server: WebServer, run: Supervised) -> None:
+    """After the form a browser is where it wanted to be, and never on another host."""
+    path = f"/runs/{run.record.run_id}/report"
+    page = server.request(path=path, cookie="").text
+    assert f'name="target" value="{path}"' in page
+    for target, reached in (
+        (path, path),
+        ("/?state=failed", "/?state=failed"),
+        ("", "/"),
+        ("//evil.example/", "/"),
+        ("/\\evil.example", "/"),
+        ("https://evil.example/", "/"),
+        ("/x\r\nSet-Cookie: a=b", "/"),
+    ):
+        fields = {"token": server.token, "target": target}
+        answer = server.send_form("/sign-in", fields, cookie="")
+        assert (answer.status, answer.headers["location"]) == (303, reached), target
+
+
+def test_link_of_another_site(server: WebServer, run: Supervised) -> None:
+    """A page that another site links to asks for itself again: then browsers send the cookie."""
+    headers = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
+    path = f"/runs/{run.record.run_id}"
+    answer = server.request(path=path, cookie="", headers=headers)
+    assert answer.status == 401
+    assert 'http-equiv="refresh"' in answer.text
+    assert 'http-equiv="refresh"' not in server.request(path=path, cookie="").text
 
 
 def test_token_opens_no_other_page(server: WebServer, run: Supervised) -> None:
