@@ -226,8 +226,9 @@ site: $(VENV)/.ready $(SITE)/.ready  ## the site of docs/, into site/: no dead l
 	$(PY) -m docs.site $(SITE_SOURCE)
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --config-file $(SITE_SOURCE)/mkdocs.yml --site-dir $(CURDIR)/site
 
-screenshots: debian $(VENV)/.ready  ## docs/images from real runs, the report and the web pages (as root; needs Chromium)
+screenshots: debian $(VENV)/.ready $(PREFECT)/.ready  ## docs/images from real runs, the report, the web pages and Prefect (as root)
 	$(PY) -m docs.screenshots
+	$(PREFECT)/bin/python -m tests.prefect.screenshots docs/images
 
 docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py

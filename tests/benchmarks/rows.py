@@ -13,6 +13,7 @@ from tests.benchmarks import (
     listing,
     observing,
     redact,
+    report,
     restraint,
     scan,
     stacks,
@@ -43,6 +44,7 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "telemetry": observing.measure_telemetry,
     "listing": listing.measure,
     "stacks": stacks.measure,
+    "report": report.measure,
 }
 
 ENGINES: dict[str, Callable[[Bench], Row]] = {
