@@ -22,6 +22,9 @@ _LEAST_LOGARITHM = 1e-100
 _MOST_RATES = MOST_POINTS // 2
 _LEAST_TIMES = 3
 """Lines that all arrived together show no rate."""
+_LEAST_RATE_S = 5.0
+"""Shortest time over which a rate is measured: output is timed to a second or so, and a shorter one
+would show how it arrived.  Of a short run it is a sixth."""
 _LEAST_STEPS_PER_S = 0.5
 """A slower training is shown by the minute or by the hour."""
 _MOST_UNIT = 16
@@ -140,7 +143,8 @@ def _list_rate_panels(
 
 def _measure_rates(points: Sequence[TimedPoint], window: Window) -> Iterator[tuple[float, float]]:
     """Yield steps (or epochs) per second, at both ends of each interval that has some steps."""
-    width = (window.ended_at - window.began_at) / _MOST_RATES
+    length = window.ended_at - window.began_at
+    width = max(length / _MOST_RATES, min(_LEAST_RATE_S, length / 6))
     before: TimedPoint | None = None
     for at, point in points:
         position = point.position

@@ -146,7 +146,8 @@ def test_ended_pages(lab: Lab, browser: Browser, server: WebServer) -> None:
         box.click()
     browser.driver.find_element(By.ID, "compare").click()
     until(lambda: "/compare" in browser.driver.current_url, "the comparison")
-    assert len(browser.driver.find_elements(By.CSS_SELECTOR, "polyline.series-b")) >= 1
+    of_second = (By.CSS_SELECTOR, ".chart path.stroke-series-2")
+    until(lambda: browser.driver.find_elements(*of_second), "the chart with both runs")
     browser.open(f"http://{server.host}/runs/{hostile}/report")
     assert browser.find_faults(server.host) == []
     browser.open(f"http://{server.host}/runs/{other[:-1]}")
