@@ -16,6 +16,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 from prefect.client.schemas.objects import Artifact
 from prefect.context import FlowRunContext
+from prefect.exceptions import ObjectNotFound
 from prefect.variables import Variable
 from prefect_gpualert import api_posts, gpualert_run, publishing
 from prefect_gpualert.report_link import VARIABLE
@@ -98,8 +99,24 @@ class LiveFlow:
         return {str(one.key).removeprefix(KEY): one for one in found}
 
     def await_artifact(self, end: str) -> Artifact:
-        """Return an artifact of the flow run once it exists."""
-        return until(lambda: self.artifacts().get(end), f"the artifact {end!r}", START_S, 0.2)
+        """Return an artifact of the flow run once the server has it, and its task run.
+
+        The server stores a task run from events, on a busy machine later than its artifacts; its
+        own pages then have errors.
+        """
+        found = until(lambda: self.artifacts().get(end), f"the artifact {end!r}", START_S, 0.2)
+        until(lambda: _has_task_run(found), "the task run in the server", START_S, 0.2)
+        return found
+
+
+def _has_task_run(artifact: Artifact) -> bool:
+    assert artifact.task_run_id is not None
+    with get_client(sync_client=True) as client:
+        try:
+            client.read_task_run(artifact.task_run_id)
+        except ObjectNotFound:
+            return False
+    return True
 
 
 @pytest.fixture(scope="module")
