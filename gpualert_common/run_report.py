@@ -9,9 +9,7 @@ from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import Masks
 
 
-def make_report(
-    record: Record, *, masks: Masks | None = None, refresh_s: int | None = None
-) -> str:
+def make_report(record: Record, *, masks: Masks | None = None, refresh_s: int | None = None) -> str:
     """Return the report of a run, which may be in progress, in at most 1 MB of UTF-8.
 
     ``masks`` masks the secrets, by default those that the rules know.  With ``refresh_s`` a browser

@@ -11,7 +11,7 @@ from gpualert_provider.web.rendering import render_failures, render_missing, ren
 from gpualert_provider.web.report_cache import ReportCache
 from gpualert_provider.web.task_verdicts import TaskVerdict
 from gpualert_provider.web.tries import TaskName, TaskTry
-from gpualert_provider.web.work_slots import BusyError, WorkSlots
+from gpualert_provider.web.work_slots import NoFreeSlotError, WorkSlots
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_slots_that_are_taken() -> None:
     end, refused = threading.Event(), []
 
     def try_another() -> None:
-        with pytest.raises(BusyError):
+        with pytest.raises(NoFreeSlotError):
             slots.run(lambda: None)
         refused.append(True)
         end.wait(30)

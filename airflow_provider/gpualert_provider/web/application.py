@@ -25,7 +25,7 @@ from gpualert_provider.web.failure_summary import FailureFilter, summarize
 from gpualert_provider.web.task_report import find_report
 from gpualert_provider.web.task_verdicts import MOST_ROWS, list_dag_ids, list_verdicts
 from gpualert_provider.web.tries import TaskName, TaskTry, list_tries
-from gpualert_provider.web.work_slots import BusyError
+from gpualert_provider.web.work_slots import NoFreeSlotError
 from gpualert_provider.web.xcom_rights import keep_readable
 
 _OURS = (
@@ -70,7 +70,7 @@ def make_application() -> FastAPI:
     application.middleware("http")(_add_headers)
     application.add_exception_handler(StarletteHTTPException, _show_error)
     application.add_exception_handler(RequestValidationError, _show_error)
-    application.add_exception_handler(BusyError, _show_busy)
+    application.add_exception_handler(NoFreeSlotError, _show_busy)
     application.get("/static/{name}")(get_static_file)
     application.get(_TASK_PATH, dependencies=_may_see_task)(get_task_page)
     application.get(f"{_TASK_PATH}/report", dependencies=_may_see_task)(get_report)

@@ -19,7 +19,7 @@ from gpualert_provider.web import xcoms
 from gpualert_provider.web.records import find_record
 from gpualert_provider.web.report_cache import ReportCache
 from gpualert_provider.web.tries import TaskName, TaskTry
-from gpualert_provider.web.work_slots import STORE_READS, BusyError, WorkSlots
+from gpualert_provider.web.work_slots import STORE_READS, NoFreeSlotError, WorkSlots
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -52,7 +52,7 @@ def find_report(
 ) -> TaskReport:
     """Return the report of a try: from its record, the report store, or the verdict in XCom.
 
-    Raises BusyError when too many reports are made or read.
+    Raises NoFreeSlotError when too many reports are made or read.
     """
     session.close()  # no connection to the database is held while a report is made
     page, problem = _read_record(task, tries, wanted)
@@ -70,7 +70,7 @@ def _read_record(
 ) -> tuple[str | None, str]:
     try:
         return _REPORTS.run(lambda: _make_report(task, tries, wanted)), ""
-    except BusyError:
+    except NoFreeSlotError:
         raise
     except TimeoutError:
         return None, "The report of its record was not made in time."
@@ -111,7 +111,7 @@ def _read_store(session: Session, task: TaskName, wanted: TaskTry) -> tuple[str 
     name = ReportName(task.dag_id, task.run_id, task.task_id, task.map_index, wanted.number)
     try:
         return STORE_READS.run(lambda: read_file(store, name)), ""
-    except BusyError:
+    except NoFreeSlotError:
         raise
     except TimeoutError:
         return None, "The report store does not answer."

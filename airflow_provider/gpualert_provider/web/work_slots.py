@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-class BusyError(Exception):
+class NoFreeSlotError(Exception):
     """All slots are taken by work that goes on."""
 
 
@@ -32,13 +32,13 @@ class WorkSlots:
     def run(self, work: Callable[[], Result]) -> Result:
         """Return the value of *work*, or raise its exception.
 
-        Raises BusyError when no slot becomes free in ``wait_s``, and TimeoutError when the work is
+        Raises NoFreeSlotError when no slot becomes free in ``wait_s``, and TimeoutError when the work is
         not done after ``deadline_s``, or when such work has all slots.
         """
         if self._is_stuck() or not self._free.acquire(timeout=self._wait_s):
             if self._is_stuck():
                 raise TimeoutError("earlier work is not done")
-            raise BusyError
+            raise NoFreeSlotError
         future: Future[Result] = Future()
         try:
             threading.Thread(target=self._do, args=(work, future), daemon=True).start()

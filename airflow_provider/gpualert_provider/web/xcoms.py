@@ -14,7 +14,7 @@ from gpualert_common.codec import decode
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.model import Verdict
 from gpualert_provider.report_store import REPORT_KEY, read_xcom
-from gpualert_provider.web.work_slots import STORE_READS, BusyError
+from gpualert_provider.web.work_slots import STORE_READS, NoFreeSlotError
 from gpualert_provider.xcom import MOST_BYTES, VERDICT_KEY
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _read(session: Session, task: TaskName, key: str, most_characters: int) -> o
     session.close()  # no connection to the database is held while a back-end reads
     try:
         found = _read_elsewhere(value, key)
-    except BusyError:
+    except NoFreeSlotError:
         raise
     except Exception:  # noqa: BLE001 - a back-end may raise anything
         return None
