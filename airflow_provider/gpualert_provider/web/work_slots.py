@@ -32,8 +32,8 @@ class WorkSlots:
     def run(self, work: Callable[[], Result]) -> Result:
         """Return the value of *work*, or raise its exception.
 
-        Raises NoFreeSlotError when no slot becomes free in ``wait_s``, and TimeoutError when the work is
-        not done after ``deadline_s``, or when such work has all slots.
+        Raises NoFreeSlotError when no slot becomes free in ``wait_s``, and TimeoutError when the
+        work is not done after ``deadline_s``, or when such work has all slots.
         """
         if self._is_stuck() or not self._free.acquire(timeout=self._wait_s):
             if self._is_stuck():
