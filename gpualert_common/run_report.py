@@ -6,19 +6,21 @@ from gpualert_common.current_verdict import read_current_verdict
 from gpualert_common.pages.report import render_report
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
+from gpualert_common.report.text_sanitizer import Masks
 
 
-def make_report(record: Record, *, refresh_s: int | None = None) -> str:
+def make_report(record: Record, *, masks: Masks | None = None, refresh_s: int | None = None) -> str:
     """Return the report of a run, which may be in progress, in at most 1 MB of UTF-8.
 
-    With ``refresh_s`` a browser loads the page of a live run again after so many seconds.  Raises
-    RecordError when the launch record cannot be read.
+    ``masks`` masks the secrets, by default those that the rules know.  With ``refresh_s`` a browser
+    loads the page of a live run again after so many seconds.  Raises RecordError when the launch
+    record cannot be read.
     """
     found = read_current_verdict(record)
     return render_report(
         record,
         found.verdict,
-        masks=Redactor(),
+        masks=masks or Redactor(),
         facts=found.facts,
         refresh_s=refresh_s if found.is_live else None,
     )

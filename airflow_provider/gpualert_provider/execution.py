@@ -269,7 +269,11 @@ class TaskExecution:
         if not self.is_killed:
             self.has_logged_verdict = log_verdict(handle.record, outcome.state, log, secrets)
         report_store.store_report(
-            self._context.get("ti"), handle.record, log, with_xcom=self.task.do_xcom_push
+            self._context.get("ti"),
+            handle.record,
+            log,
+            secrets=secrets,
+            with_xcom=self.task.do_xcom_push,
         )
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import threading
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import conf
@@ -17,10 +19,11 @@ from airflow.providers.common.compat.sdk import conf
 from gpualert_common.structs import Struct
 from gpualert_provider.alerts import get_left_s
 from gpualert_provider.identity import get_map_index, make_task_key
+from gpualert_provider.xcom import make_redactor
 
 if TYPE_CHECKING:
     from gpualert_common.record import Record
-    from gpualert_provider.alerts import Log
+    from gpualert_provider.alerts import Log, Secrets
 
 REPORT_KEY = "gpualert_report"
 """Key in XCom; each attempt replaces the report of the one before it."""
@@ -36,6 +39,15 @@ _SECTION = "gpualert"
 _OPTION = "report_store"
 _XCOM = "xcom"
 _NONE = ("", "none")
+
+
+_LOCAL = ("", "file", "local")
+_FOLDER_MODE, _FILE_MODE = 0o750, 0o640
+"""Modes in a local store, of which the umask removes more: others never read a report."""
+
+
+class ReportStoreError(Exception):
+    """The option that names the report store cannot be read."""
 
 
 class ReportName(Struct, frozen=True):
@@ -62,8 +74,14 @@ def _make_safe(name: str) -> str:
 
 
 def get_store() -> str:
-    """Return the configured place: "xcom", a URL, or "" for none."""
-    value = str(conf.get(_SECTION, _OPTION, fallback="") or "").strip()
+    """Return the configured place: "xcom", a URL, or "" for none.  Raises ReportStoreError."""
+    try:
+        value = str(conf.get(_SECTION, _OPTION, fallback="") or "").strip()
+    except Exception as error:  # a command or a secrets back-end may also give the value
+        raise ReportStoreError(  # without the value, which may contain a password
+            f"Airflow's option [{_SECTION}] {_OPTION} cannot be read ({type(error).__name__}); "
+            "in airflow.cfg write %% for each %"
+        ) from error
     return "" if value.lower() in _NONE else _XCOM if value.lower() == _XCOM else value
 
 
@@ -72,13 +90,18 @@ def is_in_xcom(store: str) -> bool:
     return store == _XCOM
 
 
-def store_report(ti: Any, record: Record, log: Log, *, with_xcom: bool) -> None:
+def store_report(ti: Any, record: Record, log: Log, *, secrets: Secrets, with_xcom: bool) -> None:
     """Store the report of a run that has ended, if a place is configured.
 
-    A failure is logged and has no other effect.  The task waits at most :data:`DEADLINE_S`, and
-    not until its ``execution_timeout``.  Without ``with_xcom`` nothing is pushed to XCom.
+    Likely secrets are masked, and so are the *secrets* of the task's own channels.  A failure is
+    logged and has no other effect.  The task waits at most :data:`DEADLINE_S`, and not until its
+    ``execution_timeout``.  Without ``with_xcom`` nothing is pushed to XCom.
     """
-    store = get_store()
+    try:
+        store = get_store()
+    except ReportStoreError as error:
+        log.warning("The report is not stored: %s", error)
+        return
     if not store or make_task_key(ti) is None or (is_in_xcom(store) and not with_xcom):
         return
     left_s = get_left_s()
@@ -88,7 +111,7 @@ def store_report(ti: Any, record: Record, log: Log, *, with_xcom: bool) -> None:
 
     def work() -> None:
         try:
-            made.append(make_stored_report(record))
+            made.append(make_stored_report(record, secrets))
             if not is_in_xcom(store):
                 write_file(store, _name_of(ti), made[0])
         except Exception as error:  # noqa: BLE001 - a report does not change the task
@@ -108,11 +131,12 @@ def store_report(ti: Any, record: Record, log: Log, *, with_xcom: bool) -> None:
         log.warning("The report could not be stored in %s: %s", store, problem)
 
 
-def make_stored_report(record: Record) -> bytes:
+def make_stored_report(record: Record, secrets: Secrets) -> bytes:
     """Return the compressed report of a run.  Raises ValueError if it is too large."""
     from gpualert_common.run_report import make_report
 
-    data = zlib.compress(make_report(record).encode("utf-8", "replace"), 9)
+    page = make_report(record, masks=make_redactor(secrets))
+    data = zlib.compress(page.encode("utf-8", "replace"), 9)
     if len(data) > MOST_STORED_BYTES:
         raise ValueError(f"it has {len(data)} bytes; the limit is {MOST_STORED_BYTES}")
     return data
@@ -126,8 +150,26 @@ def _name_of(ti: Any) -> ReportName:
 def write_file(store: str, name: ReportName, data: bytes) -> None:
     """Write a report below the URL of the store."""
     path = _open_store(store).joinpath(*name.list_parts())
+    if path.protocol in _LOCAL:
+        _write_local(path.path, data)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
+
+
+def _write_local(path: str, data: bytes) -> None:
+    _make_folders(os.path.dirname(os.path.abspath(path)))
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, _FILE_MODE)) as file:
+        file.write(data)
+
+
+def _make_folders(path: str) -> None:
+    """Make a folder and those above it.  ``os.makedirs`` gives its mode to the last one only."""
+    above = os.path.dirname(path)
+    if not os.path.isdir(above):
+        _make_folders(above)
+    with suppress(FileExistsError):
+        os.mkdir(path, _FOLDER_MODE)
 
 
 def read_file(store: str, name: ReportName) -> str | None:

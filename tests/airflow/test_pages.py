@@ -8,14 +8,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from airflow.providers.common.compat.sdk import conf
 from gpualert_provider import report_store
-from gpualert_provider.report_store import store_report
+from gpualert_provider.report_store import ReportName, store_report
+from gpualert_provider.web import task_report
+from gpualert_provider.web.work_slots import WorkSlots
 
 from gpualert_common.errors import RecordError
 from gpualert_common.record import Record
@@ -168,6 +173,7 @@ def test_report_of_the_record(pages: PagesClient, closed: Trained, state: Path) 
         assert answer.status_code == 200
         assert "sandbox" in answer.headers["content-security-policy"]
         assert record.name in answer.text
+        assert "TOP-SECRET-LINE" in answer.text  # which no rule knows
 
 
 @pytest.mark.parametrize(
@@ -197,6 +203,18 @@ def test_rights(
             assert answer.status_code == status
             assert ("GiB" in answer.text) <= (status == 200)
         assert (trained.dag_id in listed) == (status == 200)
+
+
+def test_rights_to_xcoms(pages: PagesClient, closed: Trained, opened: Trained, state: Path) -> None:
+    """The page lists no DAG whose XComs the user may not read, whatever the query names."""
+    for query in ("", f"?dag_id={opened.dag_id}", "?dag_id=~", f"?dag={closed.dag_id}"):
+        answer = pages.get(f"/gpualert/failures{query}", "halfsight")
+        assert answer.status_code == 200
+        assert "/dags/closed" not in answer.text
+        assert opened.dag_id in answer.text
+        assert pages.get(f"/gpualert/failures{query}", "shortsight").status_code == 403
+        assert pages.get(f"/gpualert/failures{query}", "").status_code == 401
+    assert pages.get(closed.report, "halfsight").status_code == 403
 
 
 def test_token_of_another_server(pages: PagesClient, closed: Trained, state: Path) -> None:
@@ -256,6 +274,39 @@ def test_values_that_are_no_verdict(
     closed.set_xcom(value)
     assert "GPUALERT_STATE_DIR" in pages.get(closed.report).text
     assert pages.get("/gpualert/failures").status_code == 200
+
+
+_UNUSED = "airflow.example_dags.tutorial_dag"
+_NAMES_A_CLASS = {"__classname__": f"{_UNUSED}.DAG", "__version__": 1, "__data__": {"dag_id": "x"}}
+
+
+@pytest.mark.parametrize("kind", ["class", "part", "text", "old style"])
+def test_verdict_that_names_a_class(
+    pages: PagesClient,
+    closed: Trained,
+    runs: tuple[Trained, Trained, Path],
+    elsewhere: None,
+    kind: str,
+) -> None:
+    """A value that names a class imports nothing, and no verdict is shown of it."""
+    verdict = closed.read_verdict(runs[2])
+    values: dict[str, object] = {
+        "class": verdict | _NAMES_A_CLASS,
+        "part": verdict | {"measured": _NAMES_A_CLASS},
+        "text": json.dumps(verdict | {"details": [_NAMES_A_CLASS]}),
+        "old style": verdict | {"measured": {"__type": f"{_UNUSED}.DAG", "__var": {}}},
+    }
+    closed.set_xcom(values[kind])
+    assert "GPUALERT_STATE_DIR" in pages.get(closed.report).text
+    assert _UNUSED not in sys.modules
+
+
+def test_verdict_as_text(
+    pages: PagesClient, closed: Trained, runs: tuple[Trained, Trained, Path], elsewhere: None
+) -> None:
+    """A verdict that a back-end stored as a text is shown."""
+    closed.set_xcom(json.dumps(closed.read_verdict(runs[2])))
+    assert "Tried to allocate 20.00 GiB" in pages.get(closed.report).text
 
 
 def test_hostile_verdict(
@@ -352,7 +403,7 @@ def test_store_that_never_answers(
     monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", f"file://{tmp_path}")
     monkeypatch.setattr(report_store, "DEADLINE_S", 3.0)
     record = Record.open(str(closed.list_records(runs[2])[0]))
-    store_report(ti, record, ti, with_xcom=True)
+    store_report(ti, record, ti, secrets={}, with_xcom=True)
     os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
     assert ti.warnings == [
         f"The report could not be stored in file://{tmp_path}: not done after 3 s"
@@ -369,17 +420,96 @@ def test_stored_report(
     tmp_path: Path,
     kind: str,
 ) -> None:
-    """Without the record the tab shows the report that the worker stored for the try."""
+    """Without the record the tab shows the report that the worker stored for the try.
+
+    The secrets of the channels are masked in it.
+    """
     store = "xcom" if kind == "xcom" else f"file://{tmp_path}/reports"
     monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", store)
     for number, path in enumerate(closed.list_records(runs[2]), start=1):
         ti = WorkerTask(closed, number)
-        store_report(ti, Record.open(str(path)), ti, with_xcom=True)
+        secrets = {"mine": {"password": "TOP-SECRET-LINE"}}
+        store_report(ti, Record.open(str(path)), ti, secrets=secrets, with_xcom=True)
         assert ti.warnings == []
         shown = pages.get(f"{closed.report}?try={number}")
         if number == 2 or kind == "folder":
             assert path.name in shown.text
+            assert "TOP-SECRET-LINE" not in shown.text
             assert "sandbox" in shown.headers["content-security-policy"]
+
+
+def test_option_that_cannot_be_read(
+    pages: PagesClient, closed: Trained, elsewhere: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a report store that cannot be read the tab shows the verdict, and the reason."""
+    conf.read_string("[gpualert]\nreport_store = s3://me:pass@x/a%20b")
+    try:
+        shown = pages.get(closed.report).text
+    finally:
+        conf.remove_section("gpualert")
+    assert "Tried to allocate 20.00 GiB" in shown
+    assert "write %% for each %" in shown
+    assert "20b" not in shown
+
+
+def test_store_that_hangs(
+    pages: PagesClient,
+    closed: Trained,
+    elsewhere: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """While a store does not answer, the tab shows the verdict in XCom."""
+    name = ReportName(closed.dag_id, closed.run_id, "train", -1, 2)
+    pipe = tmp_path.joinpath(*name.list_parts())
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)  # opening it waits for a writer
+    monkeypatch.setenv("AIRFLOW__GPUALERT__REPORT_STORE", f"file://{tmp_path}")
+    reads = WorkSlots(2, wait_s=0.1, deadline_s=0.1)
+    monkeypatch.setattr(task_report, "STORE_READS", reads)
+    for _ in range(3):
+        shown = pages.get(closed.report).text
+        assert "The report store does not answer" in shown
+        assert "Tried to allocate 20.00 GiB" in shown
+    os.close(os.open(pipe, os.O_RDWR))
+
+
+def test_many_reports(
+    pages: PagesClient, closed: Trained, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While two reports are made, the page of another one says so and loads itself again."""
+    slots = WorkSlots(2, wait_s=0.1, deadline_s=60)
+    monkeypatch.setattr(task_report, "_REPORTS", slots)
+    begun, end = threading.Barrier(3), threading.Event()
+
+    def work() -> None:
+        begun.wait(30)
+        end.wait(30)
+
+    others = [threading.Thread(target=slots.run, args=(work,)) for _ in range(2)]
+    for one in others:
+        one.start()
+    begun.wait(30)
+    answer = pages.get(closed.report)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert 'http-equiv="refresh"' in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    end.set()
+    for one in others:
+        one.join()
+    assert pages.get(closed.report).status_code == 200
+
+
+def test_cut_period(database: None, closed: Trained, opened: Trained) -> None:
+    """The verdicts of a period are cut at the limit, and the result says so."""
+    from airflow.utils.session import create_session
+    from gpualert_provider.web.task_verdicts import list_verdicts
+
+    since = datetime.now(UTC) - timedelta(days=1)
+    with create_session() as session:
+        for most, is_cut in ((1, True), (2, False)):
+            found = list_verdicts(session, since, {closed.dag_id, opened.dag_id}, most)
+            assert (len(found.verdicts), found.is_cut) == (most, is_cut)
 
 
 _BACK_END = """

@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
-from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
@@ -24,8 +23,10 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from gpualert_provider.web import rendering
 from gpualert_provider.web.failure_summary import FailureFilter, summarize
 from gpualert_provider.web.task_report import find_report
-from gpualert_provider.web.task_verdicts import MOST_ROWS, list_verdicts
+from gpualert_provider.web.task_verdicts import MOST_ROWS, list_dag_ids, list_verdicts
 from gpualert_provider.web.tries import TaskName, TaskTry, list_tries
+from gpualert_provider.web.work_slots import NoFreeSlotError
+from gpualert_provider.web.xcom_rights import keep_readable
 
 _OURS = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -61,7 +62,6 @@ _may_see_task = [
     Depends(requires_access_dag("GET", DagAccessEntity.TASK_LOGS)),
     Depends(requires_access_dag("GET", DagAccessEntity.XCOM)),
 ]
-_may_see_xcoms = [Depends(requires_access_dag("GET", DagAccessEntity.XCOM))]
 
 
 def make_application() -> FastAPI:
@@ -70,10 +70,11 @@ def make_application() -> FastAPI:
     application.middleware("http")(_add_headers)
     application.add_exception_handler(StarletteHTTPException, _show_error)
     application.add_exception_handler(RequestValidationError, _show_error)
+    application.add_exception_handler(NoFreeSlotError, _show_busy)
     application.get("/static/{name}")(get_static_file)
     application.get(_TASK_PATH, dependencies=_may_see_task)(get_task_page)
     application.get(f"{_TASK_PATH}/report", dependencies=_may_see_task)(get_report)
-    application.get("/failures", dependencies=_may_see_xcoms)(get_failures)
+    application.get("/failures")(get_failures)
     return application
 
 
@@ -89,6 +90,11 @@ async def _add_headers(
 async def _show_error(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, StarletteHTTPException) else 404
     return HTMLResponse(rendering.render_error(status), status)
+
+
+async def _show_busy(_request: Request, _error: Exception) -> Response:
+    headers = {"Retry-After": str(rendering.WAIT_S)}
+    return HTMLResponse(rendering.render_error(503), 503, headers)
 
 
 def get_static_file(name: str) -> Response:
@@ -160,11 +166,23 @@ def get_failures(
     dag_id: Annotated[str, Query(alias="dag", max_length=_MOST_NAME)] = "",
     page: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 1,
 ) -> HTMLResponse:
-    """Return the failures of the DAGs that the user may see."""
+    """Return the failures of the DAGs whose XComs the user may see.
+
+    No parameter of the query takes part in that decision.
+    """
     days = days if days in _PERIODS_DAYS else _PERIODS_DAYS[1]
     since = datetime.now(UTC) - timedelta(days=days)
-    permitted = get_auth_manager().get_authorized_dag_ids(user=user, method="GET")
+    wanted = list_dag_ids(session, since)
+    permitted = keep_readable(wanted, user, session)
+    if wanted and not permitted:
+        raise HTTPException(403)
     chosen = FailureFilter(cause, dag_id, page)
-    summary = summarize(list_verdicts(session, since, permitted), chosen)
-    shown = rendering.render_failures(summary, chosen, days=days, periods=_PERIODS_DAYS)
+    found = list_verdicts(session, since, permitted)
+    shown = rendering.render_failures(
+        summarize(found.verdicts, chosen),
+        chosen,
+        days=days,
+        periods=_PERIODS_DAYS,
+        is_cut=found.is_cut,
+    )
     return HTMLResponse(shown)

@@ -41,16 +41,17 @@ _TITLES = {
     "Cannot decide": "It cannot decide",
 }
 """Titles of sections as the report has them."""
-_WAIT_S = 5
-"""A page without a report is loaded again after so many seconds while the try is live."""
+WAIT_S = 5
+"""A page without a report, which may have one soon, is loaded again after so many seconds."""
 
 _ERRORS = {
     401: (
         "Not logged in",
         "Log in to Airflow, then open this page again. A page needs Airflow 3.1.1 or newer.",
     ),
-    403: ("No access", "Your account may not read the task logs and XComs of this DAG."),
+    403: ("No access", "Your account may not read the task logs and XComs that this page shows."),
     404: ("Not found", "There is no such task instance, try or page."),
+    503: ("One moment", "The API server is making other reports. This page loads itself again."),
 }
 _OTHER_ERROR = ("The page could not be made", "The log of the API server says why.")
 
@@ -64,7 +65,7 @@ def render_task(task: TaskName, tries: Sequence[TaskTry], chosen: TaskTry) -> st
 def render_not_started() -> str:
     """Return the page of a task instance of which no try has begun."""
     title, text = "Not started", "The report appears when the first try of this task has begun."
-    return _render("message.html", title=title, text=text, refresh_s=_WAIT_S, problem="")
+    return _render("message.html", title=title, text=text, refresh_s=WAIT_S, problem="")
 
 
 def render_verdict(verdict: Verdict, problem: str) -> str:
@@ -100,14 +101,17 @@ def render_missing(wanted: TaskTry, problem: str) -> str:
     """Return the page of a try without a report, which says how to get one."""
     if wanted.is_live:
         title, text = "No report yet", "It appears as soon as the training has begun."
-        return _render("message.html", title=title, text=text, refresh_s=_WAIT_S, problem="")
+        return _render(
+            "message.html", title=title, text=text, refresh_s=WAIT_S, problem=one_line(problem, 500)
+        )
     return _render("missing.html", problem=one_line(problem, 500), is_latest=wanted.is_latest)
 
 
 def render_error(status: int) -> str:
     """Return the page of an error, by its HTTP status."""
     title, text = _ERRORS.get(status, _OTHER_ERROR)
-    return _render("message.html", title=title, text=text, refresh_s=None, problem="")
+    refresh_s = WAIT_S if status == 503 else None
+    return _render("message.html", title=title, text=text, refresh_s=refresh_s, problem="")
 
 
 def render_failures(
@@ -116,8 +120,9 @@ def render_failures(
     *,
     days: int,
     periods: Sequence[int],
+    is_cut: bool,
 ) -> str:
-    """Return the page of the failures of a period."""
+    """Return the page of the failures of a period; ``is_cut`` if older ones are not counted."""
 
     def link(**changed: object) -> str:
         """Return the address of this page with other choices."""
@@ -135,6 +140,7 @@ def render_failures(
         link=link,
         task_link=make_tab_path,
         most_rows=MOST_ROWS,
+        is_cut=is_cut,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,13 @@ class TaskVerdict(Struct, frozen=True):
     wasted_gpu_seconds: float
 
 
+class FoundVerdicts(Struct, frozen=True):
+    """Verdicts, newest first.  ``is_cut`` is True if the period has older ones."""
+
+    verdicts: tuple[TaskVerdict, ...] = ()
+    is_cut: bool = False
+
+
 class _Fields(Struct):
     """The fields of a verdict that are read; a task may have written anything into them."""
 
@@ -61,14 +68,14 @@ _decoder = msgspec.json.Decoder(_Fields | str)
 
 
 def list_verdicts(
-    session: Session, since: datetime, dag_ids: Collection[str]
-) -> Iterator[TaskVerdict]:
-    """Yield the verdicts of these DAGs since a time, newest first, at most :data:`MOST_ROWS`.
+    session: Session, since: datetime, dag_ids: Collection[str], most_rows: int = MOST_ROWS
+) -> FoundVerdicts:
+    """Return the verdicts of these DAGs since a time, of the newest task instances.
 
     A value that is no verdict is left out; one that an XCom back-end keeps elsewhere, too.
     """
     if not dag_ids:
-        return
+        return FoundVerdicts()
     columns = (
         XComModel.dag_id,
         XComModel.run_id,
@@ -86,13 +93,27 @@ def list_verdicts(
             is_at_most(MOST_VERDICT_CHARACTERS),
         )
         .order_by(XComModel.timestamp.desc())
-        .limit(MOST_ROWS)
+        .limit(most_rows + 1)
         .execution_options(yield_per=_AT_ONCE)
     )
-    for dag_id, run_id, task_id, map_index, at, value in found:
+    verdicts: list[TaskVerdict] = []
+    for row, (dag_id, run_id, task_id, map_index, at, value) in enumerate(found):
+        if row == most_rows:
+            return FoundVerdicts(tuple(verdicts), is_cut=True)
         verdict = _read(TaskName(dag_id, run_id, task_id, map_index), at, value)
         if verdict is not None:
-            yield verdict
+            verdicts.append(verdict)
+    return FoundVerdicts(tuple(verdicts))
+
+
+def list_dag_ids(session: Session, since: datetime) -> set[str]:
+    """Return the DAGs that have verdicts since a time."""
+    found = session.scalars(
+        select(XComModel.dag_id)
+        .where(XComModel.key == VERDICT_KEY, XComModel.timestamp >= since)
+        .distinct()
+    )
+    return set(found)
 
 
 def _read(task: TaskName, at: datetime, text: str) -> TaskVerdict | None:

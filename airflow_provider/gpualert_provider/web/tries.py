@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_TRIES = 200
 _LIVE = ("running", "deferred", "restarting", "queued", "scheduled")
+_FINAL = ("success", "failed", "skipped", "upstream_failed", "removed")
 
 
 class TaskName(Struct, frozen=True):
@@ -45,6 +46,11 @@ class TaskTry(Struct, frozen=True):
     def is_live(self) -> bool:
         """True while the try has not ended."""
         return self.state in _LIVE
+
+    @property
+    def is_final(self) -> bool:
+        """True if the task instance goes on only when a user clears it."""
+        return self.state in _FINAL
 
 
 def list_tries(session: Session, task: TaskName) -> list[TaskTry] | None:

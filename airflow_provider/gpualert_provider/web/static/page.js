@@ -14,13 +14,20 @@ document.addEventListener("click", (event) => {
 });
 
 const tries = document.getElementById("tries");
-const readAgain = async () => {
+const fetchTries = async () => {
   const answer = await fetch(location.href, { cache: "no-store" });
-  if (!answer.ok) return;
+  if (!answer.ok) return null;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const found = page.getElementById("tries");
-  if (!found) return;
-  if (found.textContent !== tries.textContent) tries.replaceChildren(...found.childNodes);
-  if (found.hasAttribute("data-live")) setTimeout(readAgain, 10000);
+  return page.getElementById("tries");
+};
+const readAgain = async () => {
+  let found = null;
+  try {
+    found = await fetchTries();
+  } catch {
+    // The server may be restarting: the next attempt follows.
+  }
+  if (found && found.textContent !== tries.textContent) tries.replaceChildren(...found.childNodes);
+  if (!found || found.hasAttribute("data-live")) setTimeout(readAgain, 10000);
 };
 if (tries && tries.hasAttribute("data-live")) setTimeout(readAgain, 10000);
