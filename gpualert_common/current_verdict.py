@@ -16,12 +16,13 @@ class CurrentVerdict(Struct, frozen=True):
     """A verdict, and the facts about the state of the run that has it.
 
     ``facts`` are not masked, and empty for a run that ended with a verdict.  ``is_live`` is True
-    while processes of the run are known to live.
+    while processes of the run are known to live, ``is_pending`` while the verdict is being made.
     """
 
     verdict: Verdict
     facts: tuple[Fact, ...]
     is_live: bool
+    is_pending: bool
 
 
 def read_current_verdict(record: Record) -> CurrentVerdict:
@@ -35,7 +36,8 @@ def read_current_verdict(record: Record) -> CurrentVerdict:
         verdict = record.verdict
     except DamagedFileError as error:
         verdict, facts = None, [("Verdict", f"damaged, and made again from the log: {error}")]
-    if record.is_verdict_pending:
+    is_pending = record.is_verdict_pending
+    if is_pending:
         facts.append(("Verdict", "still being made; this page shows that of the log as it is now"))
     if verdict is None:
         is_live = ending is None and recover.is_in_progress(record)
@@ -45,7 +47,7 @@ def read_current_verdict(record: Record) -> CurrentVerdict:
         elif ending is None:
             ending = recover.reconstruct_ending(record)
         verdict = recover.classify_logs(record, None if is_live else ending)
-    return CurrentVerdict(verdict, tuple(facts), is_live)
+    return CurrentVerdict(verdict, tuple(facts), is_live, is_pending)
 
 
 def _describe_state(record: Record, *, is_live: bool) -> list[Fact]:

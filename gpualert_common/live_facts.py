@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RecordError
-from gpualert_common.progress import Point
+from gpualert_common.progress import Point, list_moments
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import duration
 from gpualert_common.report.run_facts import Fact
@@ -155,7 +155,7 @@ def _describe_stacks(record: Record) -> Iterator[str]:
     taken = [dump for dump in dumps if dump.at > printed_at]
     found = explain_hang(taken[-1], taken[0] if taken[1:] else None) if taken else None
     if found is not None:
-        clock = time.strftime("%H:%M:%S", time.localtime(taken[-1].at))
+        clock = time.strftime("%H:%M:%S %z", time.localtime(taken[-1].at))
         yield f"{found.text} (at {clock}; more: gpualert stacks)"
 
 
@@ -164,7 +164,7 @@ def _describe_last_output(record: Record) -> str:
     at = find_last_output(record)
     if at is None:
         return "no output yet"
-    clock = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    clock = time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(at))
     return f"{duration(max(0.0, time.time() - at))} ago ({clock})"
 
 
@@ -178,7 +178,7 @@ def _list_log_times(record: Record) -> Iterator[float]:
 def _pace_s(points: Sequence[Point]) -> float | None:
     """Return the seconds per step (or epoch), from the second half of the timed points."""
     segment = points[-1].segment
-    known = [(one.at, one.position or 0.0) for one in points if one.at and one.segment == segment]
+    known = list_moments(one for one in points if one.segment == segment)
     if len(known) < 2:
         return None
     (began_at, first), (at, last) = known[(len(known) - 1) // 2], known[-1]

@@ -22,5 +22,5 @@ def make_report(record: Record, *, masks: Masks | None = None, refresh_s: int | 
         found.verdict,
         masks=masks or Redactor(),
         facts=found.facts,
-        refresh_s=refresh_s if found.is_live else None,
+        refresh_s=refresh_s if found.is_live or found.is_pending else None,
     )

@@ -17,12 +17,14 @@ from gpualert_common.stacks.storage import MOST_REQUESTED, store_dump
 def take_stacks(record: Record, *, is_pausing: bool = False, with_native: bool = False) -> Dump:
     """Return the stacks of a run in progress, and add them to its record.
 
-    Raises UsageError for a run that is not visible from here, or has no processes.
+    Raises UsageError for a run that is not visible from here, has ended, or has no processes.
     """
     if recover.is_remote(record):
         spec = record.spec
         place = describe_place(recover.locate(spec), spec.host)
         raise UsageError(f"{record.run_id} runs on {place}; take its stacks there")
+    if not recover.is_in_progress(record):
+        raise UsageError(f"{record.run_id} has ended; it has no processes any more")
     leader = record.leader_pid
     if leader is None:
         raise UsageError(f"{record.run_id} is being launched; try again")

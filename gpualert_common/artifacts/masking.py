@@ -38,7 +38,8 @@ def mask_in_pieces(redactor: Redactor, data: bytes, check: Callable[[], None]) -
 def mask_stream(redactor: Redactor, blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield a text as if it were masked at once, in memory for a few megabytes of it.
 
-    A part that cannot be cut without cutting a secret is left out, and a line says so.
+    This holds for secrets of at most :data:`AROUND_BYTES`.  A part that cannot be cut without
+    cutting a secret is left out, and a line says so.
     """
     waiting = b""
     for block in blocks:

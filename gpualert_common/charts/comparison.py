@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gpualert_common.charts.line_thinning import Window, make_line, thin_line
 from gpualert_common.charts.timeline import ChartLine, Panel, Timeline
 from gpualert_common.charts.training_panels import TimedPoint, make_measure_panel
-from gpualert_common.progress import Point, Progress
+from gpualert_common.progress import Point, Progress, list_moments
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.structs import replace
 
@@ -68,15 +68,10 @@ def _make_rate_panel(named: Sequence[NamedProgress], window: Window, unit: str) 
 
 def _list_rates(progress: Progress) -> Iterator[tuple[float, float, float, float]]:
     """Yield positions and steps per second, of the last segment."""
-    timed = [
-        (float(point.position), point.at)
-        for point in progress.points
-        if point.position is not None
-        and point.at is not None
-        and point.segment == progress.points[-1].segment
-    ]
+    last = progress.points[-1].segment if progress.points else 0
+    timed = list_moments(point for point in progress.points if point.segment == last)
     kept = timed[:: max(1, -(-len(timed) // _MOST_RATES))]
-    for (before, before_at), (after, after_at) in itertools.pairwise(kept):
+    for (before_at, before), (after_at, after) in itertools.pairwise(kept):
         if after_at > before_at and after > before:
             rate = (after - before) / (after_at - before_at)
             yield after, rate, rate, rate

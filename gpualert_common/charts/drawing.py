@@ -40,26 +40,28 @@ class ChartsUnavailableError(GPUAlertError):
     """No picture can be drawn here; the message has the reason and, if there is one, the remedy."""
 
 
-def draw_svg(timeline: Timeline) -> str:
+def draw_svg(timeline: Timeline, *, deadline_s: float = TIME_LIMIT_S) -> str:
     """Return the timeline as an SVG element for a page with a strict Content-Security-Policy.
 
     It has no styles, scripts or links; ``chart.css`` gives it its colours, for light and dark
     pages.  Raises ChartsUnavailableError.
     """
-    picture = _draw({"format": "svg"}, timeline, is_transparent=True)
+    picture = _draw({"format": "svg"}, timeline, deadline_s, is_transparent=True)
     try:
         return clean_svg(picture, timeline)
     except ElementTree.ParseError as error:
         raise ChartsUnavailableError(f"the drawing program returned no picture: {error}") from error
 
 
-def draw_png(timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES) -> bytes:
+def draw_png(
+    timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES, deadline_s: float = TIME_LIMIT_S
+) -> bytes:
     """Return the timeline as a PNG on white, 1,600 pixels wide, or narrower to fit *most_bytes*.
 
     Raises ChartsUnavailableError.
     """
     request = {"format": "png", "scale": _SCALE, "most_bytes": most_bytes}
-    picture = _draw(request, timeline, is_transparent=False)
+    picture = _draw(request, timeline, deadline_s, is_transparent=False)
     if not picture.startswith(SIGNATURE):
         raise ChartsUnavailableError("the drawing program returned no picture")
     if len(picture) > most_bytes:
@@ -69,7 +71,9 @@ def draw_png(timeline: Timeline, *, most_bytes: int = MOST_PNG_BYTES) -> bytes:
     return picture
 
 
-def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> bytes:
+def _draw(
+    request: JsonObject, timeline: Timeline, deadline_s: float, *, is_transparent: bool
+) -> bytes:
     """Return the output of the drawing program.  Raises ChartsUnavailableError."""
     if not timeline.panels:
         raise ChartsUnavailableError("there are no numbers of the run to draw")
@@ -83,10 +87,10 @@ def _draw(request: JsonObject, timeline: Timeline, *, is_transparent: bool) -> b
     except OSError as error:
         raise ChartsUnavailableError(f"the drawing program does not start: {error}") from error
     try:
-        picture, problems = program.communicate(data, timeout=TIME_LIMIT_S)
+        picture, problems = program.communicate(data, timeout=deadline_s)
     except subprocess.TimeoutExpired:
         raise ChartsUnavailableError(
-            f"the picture of the timeline was not drawn within {TIME_LIMIT_S:g} s"
+            f"the picture of the timeline was not drawn within {deadline_s:g} s"
         ) from None
     finally:
         _end(program)

@@ -19,6 +19,8 @@ from gpualert_common.whole_words import cut_words
 
 REPORT_S = 8.0
 """Limit for one report or picture; a usual one takes a second."""
+DRAWING_S = 5.0
+"""Limit for the picture in it: a page without a picture is better than none."""
 REPORT_SHARE = 2 / 3
 """Share of the room beside the ends of the logs; the rest is for artifacts."""
 MOST_PICTURE_BYTES = 1_000_000
@@ -81,7 +83,12 @@ class ReportMaker:
 
     def _make(self, form: ReportForm, most_picture_bytes: int) -> MadeReport:
         found = self._made.get(form)
-        if found is None:
+        is_picture_too_large = (
+            found is not None
+            and form is ReportForm.PICTURE
+            and len(found.content) > most_picture_bytes
+        )
+        if found is None or is_picture_too_large:
             functions: dict[ReportForm, Callable[[], MadeReport]] = {
                 ReportForm.PAGE: self._render,
                 ReportForm.PICTURE: lambda: self._draw(most_picture_bytes),
@@ -93,7 +100,8 @@ class ReportMaker:
         from gpualert_common.pages.report import render_report
 
         masks = Redactor(self._known_secrets)
-        page = render_report(self._record, read_verdict(self._record), masks=masks)
+        verdict = read_verdict(self._record)
+        page = render_report(self._record, verdict, masks=masks, drawing_s=DRAWING_S)
         return MadeReport(page.encode("utf-8", "replace"), _count(masks))
 
     def _draw(self, most_bytes: int) -> MadeReport:

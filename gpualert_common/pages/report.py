@@ -12,6 +12,7 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from gpualert_common._version import __version__
+from gpualert_common.charts.drawing import TIME_LIMIT_S
 from gpualert_common.model import Verdict
 from gpualert_common.pages.page_environment import STYLES, load_environment
 from gpualert_common.pages.reported_run import ReportedRun
@@ -52,12 +53,14 @@ def render_report(
     masks: Masks,
     facts: Sequence[Fact] = (),
     refresh_s: int | None = None,
+    drawing_s: float = TIME_LIMIT_S,
 ) -> str:
     """Return the report, in at most :data:`MOST_BYTES` of UTF-8.
 
-    ``facts`` are those about the state of a run in progress, not yet masked.
+    ``facts`` are those about the state of a run in progress, not yet masked.  A picture that is not
+    drawn within ``drawing_s`` is left out.
     """
-    run = ReportedRun(record, verdict, masks, facts)
+    run = ReportedRun(record, verdict, masks, facts, drawing_s=drawing_s)
     sections = list(_render_sections(run))
     used = sum(len(one.html.encode()) for one in sections)
     for share in SHARES:

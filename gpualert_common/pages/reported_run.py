@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
+from gpualert_common.charts.drawing import TIME_LIMIT_S
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
@@ -24,13 +25,20 @@ from gpualert_common.telemetry.series import Telemetry
 class ReportedRun:
     """One run with its verdict.  Damaged parts of its record are as if they were missing.
 
-    ``state_facts`` are those about a run in progress, masked.
+    ``state_facts`` are those about a run in progress, masked.  A picture may take ``drawing_s``.
     """
 
     def __init__(
-        self, record: Record, verdict: Verdict | None, masks: Masks, facts: Sequence[Fact] = ()
+        self,
+        record: Record,
+        verdict: Verdict | None,
+        masks: Masks,
+        facts: Sequence[Fact] = (),
+        *,
+        drawing_s: float = TIME_LIMIT_S,
     ) -> None:
         self.record = record
+        self.drawing_s = drawing_s
         self.verdict = verdict
         self.masks = masks
         self.text = TextSanitizer(masks)

@@ -19,7 +19,7 @@ from gpualert_common.progress.model import (
     TrainingEndKind,
 )
 from gpualert_common.progress.reader import ProgressReader
-from gpualert_common.progress.timestamps import add_times, measure_steps, read_index
+from gpualert_common.progress.timestamps import add_times, list_moments, measure_steps, read_index
 from gpualert_common.progress.training_logs import TrainingLogs
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "add_times",
     "describe_progress",
     "determine_start",
+    "list_moments",
     "measure_steps",
     "merge_progress",
     "read_index",

@@ -88,6 +88,21 @@ def measure_steps(
     return (steps, seconds) if steps > 0 and seconds > 0 else None
 
 
+def list_moments(points: Iterable[Point]) -> list[tuple[float, float]]:
+    """Return time and position of the last point of each arrival of output.
+
+    The points before it arrived at the same time, so that a pace between them is not known.
+    """
+    moments: list[tuple[float, float]] = []
+    for point in points:
+        if point.at is None or point.position is None:
+            continue
+        if moments and moments[-1][0] == point.at:
+            moments.pop()
+        moments.append((point.at, float(point.position)))
+    return moments
+
+
 def read_index(data: bytes, started_at: float, column: int) -> list[tuple[float, int]]:
     """Return the arrivals in a record's ``output.idx`` for the log in *column* (from 0).
 

@@ -94,7 +94,7 @@ class WebPages:
             begin=begin,
             page=page,
             pages=pages,
-            refresh_s=REFRESH_S if any(row.is_live for row in rows) else None,
+            refresh_s=REFRESH_S if page == 1 else None,
             period_s=LIST_PERIOD_S,
         )
 
@@ -107,7 +107,7 @@ class WebPages:
             run=details,
             has_actions=self._has_actions,
             form_token=self._credentials.form_token,
-            refresh_s=REFRESH_S if details.is_live else None,
+            refresh_s=REFRESH_S if details.is_changing else None,
             period_s=RUN_PERIOD_S,
         )
 

@@ -67,6 +67,7 @@ class DetailedRun(Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...]
     has_verdict: bool
     is_live: bool
+    is_changing: bool
     progress: ProgressView | None
     machine: MachineView
     warnings: tuple[str, ...]
@@ -99,6 +100,7 @@ def collect_details(
         facts=tuple(_choose_facts(view, is_live=is_live)),
         has_verdict=verdict is not None,
         is_live=is_live,
+        is_changing=is_live or record.is_verdict_pending,
         progress=_view_progress(record) if is_live else None,
         machine=telemetry.view_machine(record) if is_live else MachineView(),
         warnings=tuple(map(text.prose, WarningState(record.events()).advice())) if is_live else (),

@@ -59,8 +59,8 @@ class RunFilter(Struct, frozen=True):
 def read_filter(query: Mapping[str, str]) -> RunFilter:
     """Return the filter that the query of an address describes."""
     given = {name: query.get(name, "").strip()[:_MOST_CHARS] for name in FIELDS}
-    problems, times = [], dict.fromkeys(("since", "until"), None) | {}
-    moments: dict[str, float | None] = dict(times)
+    problems: list[str] = []
+    moments: dict[str, float | None] = {"since": None, "until": None}
     for name in moments:
         try:
             moments[name] = parse_moment(given[name]) if given[name] else None

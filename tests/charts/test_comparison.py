@@ -8,7 +8,7 @@ from gpualert_common.charts.comparison import compare_progress
 from gpualert_common.charts.drawing import draw_svg
 from gpualert_common.charts.summary import summarize_panels
 from gpualert_common.charts.timeline import Timeline
-from gpualert_common.progress import Progress
+from gpualert_common.progress import Point, Progress
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.run_progress import read_progress
 from tests.charts.composed import ComposedRun
@@ -33,6 +33,18 @@ def test_runs_share_an_axis_of_steps(tmp_path: Path) -> None:
         assert panel.lines[0].at[-1] > panel.lines[1].at[-1]
     rates = {row.line: float(row.last) for row in summarize_panels(chart) if row.panel == "Rate"}
     assert rates["B"] / rates["A"] > 10
+
+
+def test_rate_of_steps_that_arrive_together() -> None:
+    """Ten steps that arrive at once each second are ten steps per second, and not one."""
+    points = tuple(
+        Point("output.log", number, number, step=number, at=1000.0 + number // 10)
+        for number in range(100)
+    )
+    named = (("A", Progress(files=("output.log",), points=points)),)
+    panel = compare_progress(named, TextSanitizer(NoMasks())).panels[-1]
+    assert panel.title == "Rate"
+    assert [value for value in panel.lines[0].value if value != 10.0] == []
 
 
 def test_a_loss_that_is_not_finite_is_shown(tmp_path: Path) -> None:

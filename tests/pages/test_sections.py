@@ -106,6 +106,18 @@ def test_manifest_and_alert(lab: Lab) -> None:
     assert sent[1:4] == ["end of the run", "mailbox", "sent"]
 
 
+def test_artifacts_that_could_not_be_collected(lab: Lab) -> None:
+    """A manifest without files shows why there are none, for all channels that had it."""
+    lab.gpualert("run", "--", *shell("exit 3"))
+    record = lab.record()
+    for channel in ("mailbox", "smtp"):
+        manifest = {"schema": 1, "artifacts": [], "notes": ["the folder did not answer"]}
+        record.write_json(f"bundle.{channel}.json", manifest)
+    page = make_report(record)
+    assert page.count("the folder did not answer") == 1
+    assert "Artifacts" in page
+
+
 def test_files_without_an_alert(lab: Lab) -> None:
     """Without an alert the report has the files as they were when the run ended."""
     lab.gpualert("run", "--", *shell("echo '{}' > metrics.json; exit 3"))

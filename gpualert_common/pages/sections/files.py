@@ -14,7 +14,7 @@ from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.pages.sections._interface import Room, Section
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import size
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 _MOST_ROWS = 200
 _MOST_MANIFESTS = 4
@@ -54,8 +54,14 @@ def _collect(run: ReportedRun, room: Room) -> Manifests | None:
     if not manifests:
         frozen = _read_frozen(run, room)
         manifests = [frozen] if frozen is not None else []
-    merged = {(one.rows, one.left_out, one.notes): one for one in reversed(manifests) if one.rows}
-    return Manifests(tuple(reversed(merged.values()))) if merged else None
+    merged: dict[tuple[object, ...], Manifest] = {}
+    for one in manifests:
+        if one.rows or one.left_out or one.notes:
+            equal = merged.setdefault((one.rows, one.left_out, one.notes), one)
+            if equal is not one:
+                channels = f"{equal.channels}, {one.channels}"
+                merged[equal.rows, equal.left_out, equal.notes] = replace(equal, channels=channels)
+    return Manifests(tuple(merged.values())) if merged else None
 
 
 def _list_manifests(record: Record) -> list[str]:

@@ -39,7 +39,9 @@ def _collect(run: ReportedRun, room: Room) -> DrawnTimeline | None:
     timeline = collect_timeline(run.record, masks=run.masks, telemetry=run.telemetry)
     if not timeline.panels:
         return None
-    picture, problem = _draw(timeline) if room.is_full else (Markup(), "the picture is too large")
+    picture, problem = (
+        _draw(timeline, run.drawing_s) if room.is_full else (Markup(), "the picture is too large")
+    )
     rows, marks = summarize_panels(timeline), timeline.marks
     most_rows, most_events = room.limit(_MOST_ROWS), room.limit(_MOST_EVENTS)
     events = tuple(EventRow(run.format_time(one.at), one.text) for one in marks[-most_events:])
@@ -54,10 +56,10 @@ def _collect(run: ReportedRun, room: Room) -> DrawnTimeline | None:
     )
 
 
-def _draw(timeline: Timeline) -> tuple[Markup, str]:
+def _draw(timeline: Timeline, deadline_s: float) -> tuple[Markup, str]:
     """Return the picture; without one, the reason."""
     try:
-        return Markup(draw_svg(timeline)), ""
+        return Markup(draw_svg(timeline, deadline_s=deadline_s)), ""
     except ChartsUnavailableError as error:
         return Markup(), str(error)
 
