@@ -56,7 +56,10 @@ def replace_unprintable(text: str) -> str:
 def describe_timeline(timeline: Timeline) -> str:
     """Return the timeline in words: its time, its panels with their ranges, its events."""
     if timeline.unit:
-        ends = timeline.describe(timeline.began_at), timeline.describe(timeline.ended_at)
+        ends = (
+            timeline.describe_position(timeline.began_at),
+            timeline.describe_position(timeline.ended_at),
+        )
         parts = [f"Chart from {ends[0]} to {ends[1]}"]
     else:
         length = duration(timeline.ended_at - timeline.began_at)

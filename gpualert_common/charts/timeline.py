@@ -91,8 +91,8 @@ class Timeline(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     unit: str = ""
 
-    def describe(self, at: float) -> str:
-        """Return a place on the axis in words."""
+    def describe_position(self, at: float) -> str:
+        """Return a position on the axis in words: the time since the launch, or the count."""
         if self.unit:
             return f"{self.unit} {format_number(at)}"
         return f"{duration(at - self.began_at)} ({format_clock(at)})"

@@ -76,7 +76,7 @@ class _ChartBuilder:
 
     def build_marks(self) -> JsonObject:
         """Return the strip above the panels: a symbol for each event, with labels over them."""
-        describe = self._timeline.describe
+        describe = self._timeline.describe_position
         marks = [
             (self._place(one.at), replace(one, text=f"{one.text}, after {describe(one.at)}"))
             for one in self._timeline.marks
@@ -190,8 +190,9 @@ class _ChartBuilder:
 
     def _make_lost_values(self, name: str, lines: Sequence[ChartLine]) -> Iterator[JsonObject]:
         """Yield crosses at the top of the panel for values that are not finite."""
+        describe = self._timeline.describe_position
         rows: Rows = [
-            {"t": self._since(at), "s": f"{line.name}: not finite at {self._timeline.describe(at)}"}
+            {"t": self._since(at), "s": f"{line.name}: not finite at {describe(at)}"}
             for line in lines
             for at in line.not_finite_at
         ]

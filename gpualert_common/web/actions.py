@@ -10,7 +10,7 @@ from gpualert_common.record import Record
 from gpualert_common.stack_request import take_stacks
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stop_origin import WEB_COMMAND
-from gpualert_common.stop_request import StopOutcome, make_sender, stop_run
+from gpualert_common.stop_request import make_sender, stop_run
 
 _ANSWER_S = 1.5
 """Time for which the answer to a stop waits, so that a quick end is on the next page."""
@@ -64,14 +64,13 @@ class _StopThread(threading.Thread):
     def __init__(self, path: str) -> None:
         super().__init__(name="gpualert-stop", daemon=True)
         self._path = path
-        self.outcome: StopOutcome | None = None
         self.problem: GPUAlertError | OSError | None = None
 
     def run(self) -> None:
         try:
             record = Record.open(self._path)
             try:
-                self.outcome = stop_run(record, make_sender(WEB_COMMAND))
+                stop_run(record, make_sender(WEB_COMMAND))
             finally:
                 record.close()
         except (GPUAlertError, OSError) as error:

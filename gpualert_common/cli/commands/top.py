@@ -6,6 +6,7 @@ import argparse
 import os
 import threading
 import time
+from contextlib import suppress
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
@@ -128,7 +129,8 @@ class _View:
         while not self._is_over:
             self._runs = self._source.read()
             self._read_details()
-            os.write(self._news[1], b"1")
+            with suppress(BlockingIOError):  # a stopped terminal reads no news
+                os.write(self._news[1], b"1")
             self._changed.wait(_PAUSE_S)
             self._changed.clear()
 

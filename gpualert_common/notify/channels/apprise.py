@@ -97,11 +97,14 @@ class AppriseChannel:
         """Send the text, then the files."""
         with _LogCapture() as overheard:
             budget = self._budget(self._service(overheard))
+            message = None
             if not progress.has("text"):
-                message = compose(_without_report(budget))  # no text waits for a picture
-                self._notify(message, None, timeout_s, overheard)
+                for_text = _without_report(budget)  # no text waits for a picture
+                text = compose(for_text)
+                self._notify(text, None, timeout_s, overheard)
                 progress.mark("text")
-            message = compose(budget)
+                message = text if for_text == budget else None
+            message = message or compose(budget)
             while message.attachments and not progress.has("files"):
                 try:
                     self._notify_files(message, timeout_s, overheard)

@@ -18,7 +18,7 @@ _OOM = (
     _STEPS
     + """
 echo "Traceback (most recent call last):" >&2
-echo '  File "/work/train.py", line 88, in <module>' >&2
+echo '  File "/srv/train.py", line 88, in <module>' >&2
 echo "    loss.backward()" >&2
 echo "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total \
 capacity of 79.15 GiB of which 3.12 GiB is free." >&2
