@@ -205,9 +205,7 @@ def test_colours_have_one_role() -> None:
     assert len(set(LIGHT.values())) == len(LIGHT)
 
 
-@pytest.mark.parametrize(
-    ("block", "page"), [(".chart {", "#ffffff"), ("@media (prefers", "#161b22")]
-)
+@pytest.mark.parametrize(("block", "page"), [(".chart {", "#ffffff"), ("@media screen", "#161b22")])
 def test_contrast(block: str, page: str) -> None:
     """On a light and on a dark page, lines have a contrast of 3:1, and all texts of 4.5:1."""
     theme = read_theme(block)

@@ -148,7 +148,11 @@ def test_page_of_a_live_run_loads_again(tmp_path: Path) -> None:
     refresh = [one for one in page.find("meta") if one.attributes.get("http-equiv") == "refresh"]
     assert [one.attributes["content"] for one in refresh] == ["5"]
     assert "step 7" in shown
-    assert 'http-equiv="refresh"' not in make_report(record, refresh_s=5)  # it has ended
+    pending = make_report(record, refresh_s=5)  # it has ended, and this process holds its record
+    assert 'http-equiv="refresh"' in pending
+    record.close()
+    ended = make_report(Record.open(record.path), refresh_s=5)
+    assert 'http-equiv="refresh"' not in ended
 
 
 # -- content -------------------------------------------------------------------------------
