@@ -56,6 +56,13 @@ class SupersededError(GPUAlertError):
     """A later attempt at the same task took over the run, and decides about it."""
 
 
+class StoreError(GPUAlertError):
+    """The place that the nodes of a job share failed.  For its operator.
+
+    The message names the place, the operation and the answer.
+    """
+
+
 class DeliveryError(GPUAlertError):
     """An alert was not delivered.  ``transient``: the same attempt may succeed later.
 

@@ -65,6 +65,25 @@ def read_shown_number(owner: Owner) -> int:
     return owner.get("told_as") or owner.get("number", 1)
 
 
+class JobMembership(TypedDict, total=False):
+    """The job that a run belongs to, and its place in it.
+
+    ``name`` is the job for people, ``key`` its folder in the job directory.  ``origin`` is the
+    party that named it: "option", "engine", "slurm", "torchrun", "kubernetes" or "ray".
+    ``attempt`` counts the starts of the whole job as its scheduler or engine does; ``node`` is the
+    index of this node and ``nodes`` their number; each is absent if it is not known.
+    ``directory`` is the place that the nodes share, absent where a run judges alone.
+    """
+
+    key: str
+    name: str
+    origin: str
+    attempt: Number
+    node: Number
+    nodes: Number
+    directory: str
+
+
 class ChannelConfig(TypedDict):
     """A channel for alerts, without the secrets that the user passed directly."""
 
@@ -89,7 +108,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
 
     ``logs`` is never empty.  ``custody`` is None for a run without a guardian, ``alerts`` for one
     without alerts.  ``tried`` has the locations that could not keep the record, each with its
-    problem.  ``supervised`` is False for a run that another program supervised; ``said`` is then
+    problem.  ``job`` is None for a run that belongs to none.  ``supervised`` is False for a run that another program supervised; ``said`` is then
     its failure in one line.
     """
 
@@ -107,6 +126,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     pty: bool = False
     end_survivors: bool = False
     custody: Owner | None = None
+    job: JobMembership | None = None
     rules: str | None = None
     observe: bool = False
     alerts: AlertSettings | None = None

@@ -1,0 +1,1 @@
+"""Stores that the nodes of a job share: a directory, or an object store by fsspec."""

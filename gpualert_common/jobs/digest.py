@@ -1,0 +1,183 @@
+"""The digest of a run: its facts that the other nodes of its job need, in 16 KB at most.
+
+Times are in seconds since the epoch by the clock of the node that made it; ``clock`` says how far
+that one is off.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gpualert_common.classify.details import Scalar
+from gpualert_common.model import SCHEMA, Attribution, Disposition, Retry
+from gpualert_common.structs import Struct, field
+
+MOST_BYTES = 16 << 10
+"""Limit of a digest as it is stored."""
+
+
+class DigestState(StrEnum):
+    """State of a run in its own digest."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+    """The command has ended, and the digest has its verdict."""
+
+
+class ClockBasis(StrEnum):
+    """Clock that the clock of a node was compared with."""
+
+    NONE = "none"
+    STORE = "store"
+    """The clock that stamps the files of the job directory."""
+    PEERS = "peers"
+    """The clock of the node that is the reference, by what both saw of each other."""
+
+
+class ClockOffset(Struct, frozen=True):
+    """Offset of the clock of a node: its time less that of ``basis``, at most ``error_s`` wrong."""
+
+    offset_s: float = 0.0
+    error_s: float = 0.0
+    basis: ClockBasis = ClockBasis.NONE
+
+
+class DigestObservation(Struct, frozen=True):
+    """One thing that the evidence of a run shows, at a time; ``rank`` is None if it is not known.
+
+    ``at`` is the time at which the line was printed or the event happened; None if not known.
+    """
+
+    cause: str
+    text: str
+    at: float | None = None
+    rank: int | None = None
+    source: str = "log"
+    is_cascade: bool = False
+
+
+class RankDigest(Struct, frozen=True):
+    """One rank of the node.
+
+    ``code`` is its exit status, -n for signal n, once it has ended at ``ended_at``.  ``sequence``
+    counts the collectives that it has entered, ``completed`` those that have ended, in its largest
+    group; ``pending`` names the one that it is in.  ``gpu_percent`` is the mean load of its GPU in
+    the last minutes, ``step_s`` the time of one of its steps, where its own log has that.
+    """
+
+    rank: int
+    code: int | None = None
+    ended_at: float | None = None
+    sequence: int | None = None
+    completed: int | None = None
+    pending: str = ""
+    gpu_percent: float | None = None
+    step_s: float | None = None
+
+
+class StackGroupDigest(Struct, frozen=True):
+    """Ranks of the node that stand at one place.
+
+    ``place`` is the function, file and line of the user's code, ``activity`` as in
+    :class:`gpualert_common.stacks.activities.StackActivity`, ``waits_for`` the sentence about its
+    wait.  ``key`` is equal for equal stacks on all nodes.
+    """
+
+    ranks: tuple[int, ...]
+    key: str
+    activity: str
+    place: str = ""
+    waits_for: str = ""
+
+
+class ProgressDigest(Struct, frozen=True):
+    """Progress of the training by the logs of the node; None is not known.
+
+    ``loss`` is the newest one, which may be NaN.  ``pace_s`` is the time that a step takes at
+    present, ``position_at`` the time of the newest one, ``output_at`` that of the last output.
+    """
+
+    unit: str = "step"
+    position: float | None = None
+    total: float | None = None
+    loss: float | None = None
+    pace_s: float | None = None
+    position_at: float | None = None
+    output_at: float | None = None
+
+
+class TelemetryDigest(Struct, frozen=True):
+    """Resources of the run on its node, the mean of the last minutes; None is not known."""
+
+    gpus: int = 0
+    gpu_percent: float | None = None
+    gpu_bytes: float | None = None
+    gpu_total_bytes: float | None = None
+    clock_ratio: float | None = None
+    """The lowest clock of its GPUs, relative to its maximum, while they worked."""
+    host_bytes: float | None = None
+    cpu_cores: float | None = None
+    """Cores that the processes of the run used."""
+
+
+class DigestVerdict(Struct, frozen=True):
+    """The verdict of the run alone, in short."""
+
+    cause: str
+    disposition: Disposition
+    attribution: Attribution
+    retry: Retry
+    confidence: float
+    headline: str
+    family: str | None = None
+    fault_class: str | None = None
+    paper_class: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    secondary: tuple[str, ...] = ()
+    details: dict[str, Scalar] = field(default_factory=dict)
+
+
+class Digest(Struct, frozen=True, kw_only=True):
+    """One run of a job.
+
+    ``job`` is the key of the job.  ``attempt`` counts the restarts of the whole job, as its
+    scheduler or engine numbers them; None if neither does.  ``node`` is the index of the node in
+    the job and ``nodes`` their number, ``world_size`` the number of ranks.  ``sequence`` counts the
+    renewals; the next one is due ``interval_s`` after ``at``.  ``launch`` is the command in short.
+    ``observations`` are in the order of their times: the first ones, and the root cause.
+    ``warnings`` are the kinds of those that are raised.
+    """
+
+    job: str
+    run_id: str
+    host: str
+    at: float
+    state: DigestState
+    schema: int = SCHEMA
+    name: str | None = None
+    attempt: int | None = None
+    node: int | None = None
+    nodes: int | None = None
+    world_size: int | None = None
+    sequence: int = 0
+    interval_s: float = 0.0
+    launch: str = ""
+    record_path: str = ""
+    started_at: float = 0.0
+    ended_at: float | None = None
+    verdict: DigestVerdict | None = None
+    observations: tuple[DigestObservation, ...] = ()
+    warnings: tuple[str, ...] = ()
+    ranks: tuple[RankDigest, ...] = ()
+    progress: ProgressDigest | None = None
+    telemetry: TelemetryDigest | None = None
+    stacks: tuple[StackGroupDigest, ...] = ()
+    clock: ClockOffset = ClockOffset()
+
+
+class StoredDigest(Struct, frozen=True):
+    """A digest in the job directory, and the time of its last change by the clock of the store."""
+
+    digest: Digest
+    modified_at: float

@@ -1,0 +1,1 @@
+"""Slurm: its commands, and the states of its jobs, steps and nodes."""
