@@ -34,6 +34,9 @@ class JobStore(Protocol):
     def list_folders(self, folder: str) -> list[str]:
         """Return the names of the folders in a folder."""
 
+    def find_file(self, path: str) -> StoredFile | None:
+        """Return one file, by one request; None where it does not exist."""
+
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """Return a file, cut after *most_bytes*; None where it does not exist."""
 
@@ -45,3 +48,13 @@ class JobStore(Protocol):
 
         Of all processes on all nodes, one gets True.
         """
+
+
+class PrunableStore(JobStore, Protocol):
+    """A store from which files can be removed."""
+
+    def remove_file(self, path: str) -> None:
+        """Remove a file, if it exists."""
+
+    def remove_folder(self, folder: str) -> None:
+        """Remove a folder with all that is in it, if it exists."""
