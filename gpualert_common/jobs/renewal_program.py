@@ -14,7 +14,7 @@ import time
 
 from gpualert_common.errors import GPUAlertError, StoreError
 from gpualert_common.jobs.clock_exchange import ClockExchange, ExchangeTimes
-from gpualert_common.jobs.collection import DigestCollector, Renewal
+from gpualert_common.jobs.digest_collection import DigestCollector, Renewal
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.opening import open_job_directory
 from gpualert_common.jobs.renewal_schedule import RenewalSchedule
