@@ -69,7 +69,7 @@ class ClockExchange:
         self._to_reference.reset()
 
     def read_reference(self, run_id: str) -> None:
-        """Compare with the reference, before the digest is written: one request."""
+        """Compare with the reference, after the digest is written: one request."""
         if self._own_clock.has_stepped(self._times.now(), self._times.monotonic()):
             self._forget()
         found = self._directory.read_reference()

@@ -66,9 +66,9 @@ class ClockedNode:
     def renew(self) -> None:
         """Renew the digest as the program does."""
         before = self.store.requests
-        self.exchange.read_reference(self.run_id)
         digest = self.make_digest()
         self.exchange.write(digest)
+        self.exchange.read_reference(self.run_id)
         self.exchange.serve(digest)
         self.requests_of_renewal = self.store.requests - before
 
