@@ -79,7 +79,9 @@ class DigestCollector:
         ending, verdict = self._read_end()
         node = _find_count(job.get("node"))
         ended_at = None if ending is None else ending.ended_at
-        ranks = collect_ranks(self._telemetry, node, ended_at or now)
+        progress = self._collect_progress()
+        moved_at = (None if progress is None else progress.position_at) or 0.0
+        ranks = collect_ranks(self._telemetry, node, ended_at or now, moved_at)
         has_ended = verdict is not None or (ending is not None and not record.is_verdict_pending)
         digest = Digest(
             job=job.get("key") or record.run_id,
@@ -106,7 +108,7 @@ class DigestCollector:
             ranks=tuple(
                 replace(one, pending=self._text.line(one.pending, _LINE)) for one in ranks.ranks
             ),
-            progress=self._collect_progress(),
+            progress=progress,
             telemetry=collect_telemetry(self._telemetry, ended_at or now),
             stacks=self._collect_stacks(node),
             clock=renewal.clock,
