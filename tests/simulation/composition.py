@@ -6,6 +6,7 @@ import functools
 import math
 from random import Random
 
+from gpualert_common.codec import encode
 from gpualert_common.jobs.digest import (
     Digest,
     DigestObservation,
@@ -17,6 +18,8 @@ from gpualert_common.jobs.digest import (
     TelemetryDigest,
 )
 from gpualert_common.model import Disposition
+from gpualert_common.stacks.activities import StackActivity
+from gpualert_common.structs import replace
 from tests.simulation.endings import LOST_HOST, RANK, make_verdict
 from tests.simulation.job import TOTAL_STEPS, SimulatedJob, SimulatedNode
 
@@ -27,7 +30,7 @@ _LONG_TEXT = "NCCL INFO Channel 00/24 : 0 1 2 3 4 5 6 7, via NET/IB/0/GDRDMA; " 
 
 
 def compose_running(
-    job: SimulatedJob, node: SimulatedNode, at: float, sequence: int, lost: bool = False
+    job: SimulatedJob, node: SimulatedNode, at: float, sequence: int
 ) -> Digest:
     """Return the digest of a run that goes on, at a true time."""
     local = at + node.clock_offset_s
@@ -70,11 +73,10 @@ def compose_running(
 
 def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
     """Return the last digest of a run, with its verdict."""
-    from gpualert_common.structs import replace
-
     assert node.ended_at is not None
     digest = compose_running(job, node, min(at, node.ended_at), sequence)
     ended_at = node.ended_at + node.clock_offset_s
+    failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
     verdict = _verdict_of(node.ending)
     details = {name: _put(value, node) for name, value in verdict.details.items()}
     own = replace(verdict, headline=str(_put(verdict.headline, node)), details=details)
@@ -82,7 +84,7 @@ def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: i
         replace(
             one,
             code=_code_of(verdict, one.rank == node.ending_rank),
-            ended_at=ended_at - (1.5 if one.rank == node.ending_rank else 0.5),
+            ended_at=failed_at + 0.2 if one.rank == node.ending_rank else ended_at - 0.1,
         )
         for one in digest.ranks
     )
@@ -92,7 +94,7 @@ def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: i
         state=DigestState.ENDED,
         ended_at=ended_at,
         verdict=own,
-        observations=_compose_observations(node, own, ended_at),
+        observations=_compose_observations(node, own, failed_at, ended_at),
         ranks=ranks,
     )
 
@@ -115,9 +117,12 @@ def _verdict_of(ending: str) -> DigestVerdict:
         secondary=tuple(one.cause for one in found.secondary),
         details={
             name: value
-            for name, value in found.details.items()
+            for name, value in encode(found)["details"].items()
             if isinstance(value, (str, int, float, bool))
         },
+        implies=found.implies,
+        cannot_decide=found.cannot_decide,
+        do=found.do,
     )
 
 
@@ -140,14 +145,14 @@ def _code_of(verdict: DigestVerdict, is_first: bool) -> int | None:
 
 
 def _compose_observations(
-    node: SimulatedNode, verdict: DigestVerdict, ended_at: float
+    node: SimulatedNode, verdict: DigestVerdict, failed_at: float, ended_at: float
 ) -> tuple[DigestObservation, ...]:
     if verdict.cause == "none":
         return ()
     first = DigestObservation(
         cause=verdict.cause,
         text=verdict.headline,
-        at=ended_at - 2.0,
+        at=failed_at,
         rank=node.ending_rank if node.ending not in ("time_limit", "preempted") else None,
         is_cascade=node.ending in _CASCADES,
     )
@@ -155,7 +160,7 @@ def _compose_observations(
         DigestObservation(
             cause="collective",
             text=f"[rank{rank}]: {_LONG_TEXT}",
-            at=ended_at - 1.0,
+            at=min(ended_at, failed_at + 0.5),
             rank=rank,
             is_cascade=True,
         )
@@ -238,7 +243,7 @@ def _compose_stacks(job: SimulatedJob, node: SimulatedNode) -> tuple[StackGroupD
         StackGroupDigest(
             ranks=waiting,
             key="all_reduce:train.py:backward:141",
-            activity="collective",
+            activity=StackActivity.COLLECTIVE,
             place="backward (train.py:141)",
             waits_for="waits in all_reduce for other ranks",
         )
@@ -248,7 +253,7 @@ def _compose_stacks(job: SimulatedJob, node: SimulatedNode) -> tuple[StackGroupD
             StackGroupDigest(
                 ranks=tuple(sorted(node.late_ranks)),
                 key="next_batch:loader.py:fetch:77",
-                activity="data_loading",
+                activity=StackActivity.DATA,
                 place="fetch (loader.py:77)",
                 waits_for="waits for the next batch of its data loader",
             )

@@ -30,11 +30,12 @@ class Truth:
     ranks: frozenset[int] = frozenset()
 
 
-@dataclass
+@dataclass(eq=False)
 class SimulatedNode:
     """One node: times are true ones; None never comes.
 
-    ``ending`` is the name of its end, which happens at ``ended_at``.  The machine is dead from
+    ``ending`` is the name of its end: the failure shows at ``failed_at``, and the command ends at
+    ``ended_at``.  The machine is dead from
     ``dead_at`` on, its sender from ``sender_dead_at`` on.  ``heard_from`` is the time of the first
     renewal that is simulated.  ``late_ranks`` have not entered the collective in which the others
     wait.  ``slow_ranks`` take longer for a step, by ``slow_sign``.
@@ -50,6 +51,7 @@ class SimulatedNode:
     ended_at: float | None = None
     ending: str = "completed"
     ending_rank: int = 0
+    failed_at: float | None = None
     lost_host: str = "?"
     verdict_s: float = 0.5
     dead_at: float | None = None
@@ -62,12 +64,13 @@ class SimulatedNode:
     slow_sign: str = ""
 
 
-@dataclass
+@dataclass(eq=False)
 class SimulatedJob:
     """A job of some nodes; ``halted_at`` is the time of the last step of all ranks.
 
     ``alerts_on`` are the ends that people want to know: "failure" or "always".  ``earlier`` are
-    digests of earlier attempts in the same folder.  ``store_offset_s`` is None where the writer's
+    digests of earlier attempts in the same folder, with the times of their files.  The sender of
+    the first claim is killed ``owner_killed_after_s`` after it made that.  ``store_offset_s`` is None where the writer's
     own clock stamps the files.
     """
 
@@ -85,7 +88,8 @@ class SimulatedJob:
     slowed_by: float = 1.0
     wants_good_ends: bool = False
     attempt: int | None = None
-    earlier: list[Digest] = field(default_factory=list)
+    earlier: list[tuple[Digest, float]] = field(default_factory=list)
+    owner_killed_after_s: float | None = None
     store_offset_s: float | None = 0.0
 
     @property
@@ -104,7 +108,7 @@ class SimulatedJob:
 
     def others(self, *nodes: SimulatedNode) -> Iterator[SimulatedNode]:
         """Yield all other nodes."""
-        return (node for node in self.nodes if node not in nodes)
+        return (node for node in self.nodes if node not in set(nodes))
 
 
 def make_job(

@@ -78,6 +78,7 @@ class SimulatedStore:
         self._conditions, self._clock_offset_s = conditions, clock_offset_s
         self._requests = 0
         self.written_bytes = 0
+        self.on_created: Callable[[str], None] | None = None
 
     @property
     def requests(self) -> int:
@@ -87,6 +88,12 @@ class SimulatedStore:
     def list_files(self, folder: str) -> list[StoredFile]:
         """Return the files in a folder."""
         return self._request(lambda: self._list(folder))
+
+    def find_file(self, path: str) -> StoredFile | None:
+        """Return a file without its content; None where it does not exist."""
+        found = self._request(lambda: self._find(path))
+        name = path.rpartition("/")[2]
+        return None if found is None else StoredFile(name, len(found[0]), found[1])
 
     def list_folders(self, folder: str) -> list[str]:
         """Return the names of the folders in a folder."""
@@ -117,6 +124,8 @@ class SimulatedStore:
             if self._find(path) is not None:
                 return False
             self._place.store(path, data, self._stamp())
+            if self.on_created is not None:
+                self.on_created(path)
             return True
 
         return self._request(create)

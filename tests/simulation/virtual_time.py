@@ -66,6 +66,10 @@ class VirtualTime:
             self._ends[process] = killed_at
         self._push(at, process)
 
+    def kill_current(self, at: float) -> None:
+        """End the process that runs now by SIGKILL, at that time."""
+        self._ends[getcurrent()] = at
+
     def sleep(self, seconds: float) -> None:
         """Let that time pass for this process.  Raises ProcessKilled."""
         process = getcurrent()
