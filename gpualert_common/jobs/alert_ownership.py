@@ -18,7 +18,6 @@ from gpualert_common.jobs.alert_additions import is_own_cause, may_change_cause
 from gpualert_common.jobs.alert_claims import (
     ClaimedAttempt,
     ClaimName,
-    correct_time,
     find_attempt,
     list_claims,
 )
@@ -28,6 +27,7 @@ from gpualert_common.jobs.claim_release import (
     release_merged,
     release_refused,
 )
+from gpualert_common.jobs.clocks import correct_time
 from gpualert_common.jobs.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.jobs.job_reading import JobReader
@@ -145,7 +145,7 @@ class JobAlert:
             self._before = claim
         return self._leave(f"{MOST_ALERTS} alerts about the job were sent")
 
-    def _step_from(
+    def _step_at(
         self, name: ClaimName, claim: AlertClaim | None, now: float
     ) -> JobAlertStep | None:
         """Return what follows from the last claim of an alert; None to look at the next alert."""
