@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from random import Random
+from typing import TypeVar
 
-from gpualert_common.codec import encode
 from gpualert_common.jobs.digest import (
     Digest,
-    DigestObservation,
     DigestState,
-    DigestVerdict,
     ProgressDigest,
     RankDigest,
     StackGroupDigest,
     TelemetryDigest,
 )
-from gpualert_common.model import Disposition
 from gpualert_common.stacks.activities import StackActivity
 from gpualert_common.structs import replace
-from tests.simulation.endings import LOST_HOST, RANK, make_verdict
-from tests.simulation.job import TOTAL_STEPS, SimulatedJob, SimulatedNode
+from tests.simulation.endings import LOST_HOST, RANK, make_template
+from tests.simulation.job import RANKS_OF_NODE, TOTAL_STEPS, SimulatedJob, SimulatedNode
 
 _GIB = 1 << 30
-_CASCADES = frozenset({"peer_closed", "watchdog", "rendezvous_lost"})
-"""Endings whose lines the rules call cascades or communication."""
-_LONG_TEXT = "NCCL INFO Channel 00/24 : 0 1 2 3 4 5 6 7, via NET/IB/0/GDRDMA; " * 3
+Text = TypeVar("Text", str, str | int | float | bool | None)
+_STALL_S = 90.0
+"""Time after which the flight recorder or NCCL's RAS shows a stall."""
+_STACKS_S = 120.0
+_WARNS_S = 300.0
 
 
 def compose_running(
@@ -55,7 +53,7 @@ def compose_running(
         launch="torchrun --nproc-per-node 8 train.py --config configs/pretrain-70b.yaml",
         record_path=f"/var/lib/gpualert/runs/{node.run_id}",
         started_at=node.started_at + node.clock_offset_s,
-        ranks=tuple(_compose_ranks(job, node, position, halted, slow, chance)),
+        ranks=tuple(_compose_ranks(job, node, at, slow, chance)),
         progress=ProgressDigest(
             position=position,
             total=TOTAL_STEPS,
@@ -64,9 +62,9 @@ def compose_running(
             position_at=position_at,
             output_at=position_at,
         ),
-        telemetry=_compose_telemetry(node, at, halted, slow, chance),
-        stacks=_compose_stacks(job, node) if halted and at > (job.halted_at or at) + 120 else (),
-        warnings=("hang",) if halted and at > (job.halted_at or at) + 300 else (),
+        telemetry=_compose_telemetry(node, slow, chance),
+        stacks=_compose_stacks(job, node) if _halted_for(job, at) > _STACKS_S else (),
+        warnings=("hang",) if _halted_for(job, at) > _WARNS_S else (),
         clock=node.clock,
     )
 
@@ -77,97 +75,56 @@ def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: i
     digest = compose_running(job, node, min(at, node.ended_at), sequence)
     ended_at = node.ended_at + node.clock_offset_s
     failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
-    verdict = _verdict_of(node.ending)
-    details = {name: _put(value, node) for name, value in verdict.details.items()}
-    own = replace(verdict, headline=str(_put(verdict.headline, node)), details=details)
-    ranks = tuple(
-        replace(
-            one,
-            code=_code_of(verdict, one.rank == node.ending_rank),
-            ended_at=failed_at + 0.2 if one.rank == node.ending_rank else ended_at - 0.1,
-        )
-        for one in digest.ranks
-    )
+    template = make_template(node.ending)
+    verdict = template.verdict
+    assert verdict is not None
+    # Without an index of its output, the lines of the log have the time of its end.
+    own_first = sorted(template.observations, key=lambda one: one.cause != verdict.cause)
+    shift = node.ending_rank - RANK
+    codes = {one.rank == RANK: one.code for one in template.ranks}
     return replace(
         digest,
         at=at + node.clock_offset_s,
         state=DigestState.ENDED,
         ended_at=ended_at,
-        verdict=own,
-        observations=_compose_observations(node, own, failed_at, ended_at),
-        ranks=ranks,
+        verdict=replace(
+            verdict,
+            headline=_put(verdict.headline, node),
+            details={
+                name: node.ending_rank if value == RANK else _put(value, node)
+                for name, value in verdict.details.items()
+            },
+        ),
+        observations=tuple(
+            replace(
+                one,
+                text=_put(one.text, node),
+                at=None if one.at is None else min(ended_at, failed_at + 0.1 * place),
+                rank=None if one.rank is None else _turn(node, one.rank, shift),
+            )
+            for place, one in enumerate(own_first)
+        ),
+        ranks=tuple(
+            replace(
+                one,
+                code=codes[one.rank == node.ending_rank],
+                ended_at=min(ended_at, failed_at + (0.3 if one.rank == node.ending_rank else 0.9)),
+            )
+            for one in digest.ranks
+        ),
     )
 
 
-@functools.cache
-def _verdict_of(ending: str) -> DigestVerdict:
-    found = make_verdict(ending)
-    return DigestVerdict(
-        cause=found.cause,
-        disposition=found.disposition,
-        attribution=found.attribution,
-        retry=found.retry,
-        confidence=found.confidence,
-        headline=found.headline,
-        family=found.family,
-        fault_class=found.fault_class,
-        paper_class=found.paper_class,
-        exit_code=found.exit_code,
-        signal=found.signal,
-        secondary=tuple(one.cause for one in found.secondary),
-        details={
-            name: value
-            for name, value in encode(found)["details"].items()
-            if isinstance(value, (str, int, float, bool))
-        },
-        implies=found.implies,
-        cannot_decide=found.cannot_decide,
-        do=found.do,
-    )
+def _turn(node: SimulatedNode, rank: int, shift: int) -> int:
+    """Return the rank of this node for one of an ending."""
+    return node.ranks[(rank + shift - node.ranks.start) % len(node.ranks)]
 
 
-def _put(value: object, node: SimulatedNode) -> str | int | float | bool:
-    """Return a value of an ending with the rank and the hosts of this node."""
-    if value == RANK and not isinstance(value, bool):
-        return node.ending_rank
+def _put(value: Text, node: SimulatedNode) -> Text:
+    """Return a text of an ending with the rank and the hosts of this node."""
     if isinstance(value, str):
         return value.replace(str(RANK), str(node.ending_rank)).replace(LOST_HOST, node.lost_host)
-    assert isinstance(value, (int, float))
     return value
-
-
-def _code_of(verdict: DigestVerdict, is_first: bool) -> int | None:
-    if verdict.disposition is Disposition.COMPLETED:
-        return 0
-    if not is_first:
-        return -15
-    return -9 if verdict.cause == "oom_killer" else 1
-
-
-def _compose_observations(
-    node: SimulatedNode, verdict: DigestVerdict, failed_at: float, ended_at: float
-) -> tuple[DigestObservation, ...]:
-    if verdict.cause == "none":
-        return ()
-    first = DigestObservation(
-        cause=verdict.cause,
-        text=verdict.headline,
-        at=failed_at,
-        rank=node.ending_rank if node.ending not in ("time_limit", "preempted") else None,
-        is_cascade=node.ending in _CASCADES,
-    )
-    more = (
-        DigestObservation(
-            cause="collective",
-            text=f"[rank{rank}]: {_LONG_TEXT}",
-            at=min(ended_at, failed_at + 0.5),
-            rank=rank,
-            is_cascade=True,
-        )
-        for rank in node.ranks
-        if rank != node.ending_rank
-    )
-    return (first, *more)
 
 
 def _loss(job: SimulatedJob, at: float, position: int) -> float:
@@ -177,33 +134,35 @@ def _loss(job: SimulatedJob, at: float, position: int) -> float:
 
 
 def _compose_ranks(
-    job: SimulatedJob,
-    node: SimulatedNode,
-    position: int,
-    halted: bool,
-    slow: float,
-    chance: Random,
+    job: SimulatedJob, node: SimulatedNode, at: float, slow: float, chance: Random
 ) -> list[RankDigest]:
-    entered = position * 49
-    shows_calls = halted or node.slow_sign == "collectives"
+    """Return the ranks; their collectives are known only while they stand still."""
+    halted_for = _halted_for(job, at)
+    is_stalled = halted_for > _STALL_S
+    entered = job.position(at, node.started_at) * 49
     ranks = []
     for rank in node.ranks:
-        late = rank in node.late_ranks or (slow > 1 and rank in node.slow_ranks)
-        waits = (halted and not late) or (shows_calls and slow > 1 and not late)
-        load = 99.0 if halted and not late else 0.0 if halted else chance.uniform(92, 99)
-        if slow > 1 and job.fault == "straggler":
+        load = chance.uniform(92, 99)
+        waits = is_stalled and rank not in node.late_ranks
+        if halted_for > 0:
+            load = 0.0 if rank in node.late_ranks else 99.0
+        elif slow > 1:
             load = _load_of_straggler(node, rank, chance)
         ranks.append(
             RankDigest(
                 rank=rank,
-                sequence=entered + (1 if waits else 0),
-                completed=entered,
-                pending="all_reduce, 25000000 elements of BFloat16" if waits else "",
+                sequence=entered + (1 if waits else 0) if is_stalled else None,
+                completed=entered if waits else None,
+                pending="all_reduce of 25000000 elements" if waits else "",
                 gpu_percent=load,
                 step_s=_step_of(job, node, rank, slow, chance),
             )
         )
     return ranks
+
+
+def _halted_for(job: SimulatedJob, at: float) -> float:
+    return 0.0 if job.halted_at is None else max(0.0, at - job.halted_at)
 
 
 def _load_of_straggler(node: SimulatedNode, rank: int, chance: Random) -> float:
@@ -223,7 +182,7 @@ def _step_of(
 
 
 def _compose_telemetry(
-    node: SimulatedNode, at: float, halted: bool, slow: float, chance: Random
+    node: SimulatedNode, slow: float, chance: Random
 ) -> TelemetryDigest:
     is_throttled = slow > 1 and node.slow_sign == "clock" and bool(node.slow_ranks)
     return TelemetryDigest(

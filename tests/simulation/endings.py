@@ -1,4 +1,4 @@
-"""Ends of the run of one node, each with the verdict that the real classifier gives on its record.
+"""Ends of the run of one node, each with the digest that the real code makes of its record.
 
 The logs and events name rank 4242 and the host ``lost-host``; the nodes of a job put their own
 there.
@@ -7,13 +7,16 @@ there.
 from __future__ import annotations
 
 import functools
+import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
 from gpualert_common import recover
-from gpualert_common.model import Verdict
+from gpualert_common.jobs.collection import make_digest
+from gpualert_common.jobs.digest import Digest
+from gpualert_common.record import Record
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.ends import SLURM
 from tests.scenarios.hardware import CUDA_ERROR, report_xid
@@ -21,10 +24,13 @@ from tests.scenarios.logs import falling, plain
 from tests.scenarios.memory import CUDA_OOM
 from tests.scenarios.scene import PID, Card, Scene
 
-RANK = 4242
+FIRST_RANK = 4239
+"""First rank of the node of an ending."""
+RANK = FIRST_RANK + 3
 """Rank of which an ending tells, on any node."""
 LOST_HOST = "lost-host"
 """Host of which an ending tells that it was lost."""
+_RANKS = 8
 _NCCL = f"[rank{RANK}]:[E1120 09:33:58.904 ProcessGroupNCCL.cpp:"
 _TORCHRUN = (
     "E1120 09:34:01.004 4000 torch/distributed/elastic/multiprocessing/api.py:874] failed"
@@ -56,9 +62,36 @@ def _steps(last: int = 80) -> str:
     return plain(falling(Random(3)), range(1, last), 5000)
 
 
-def _scene(log: str = "", code: int | None = 1, first: str = "", **more: object) -> Scene:
-    cards = [Card() for _ in range(8)]
-    return Scene(log=(first or _steps()) + log, code=code, cards=cards, **more)  # type: ignore[arg-type]
+def _scene(
+    log: str = "",
+    code: int | None = 1,
+    first: str = "",
+    own: int = 1,
+    others: int = -signal.SIGTERM,
+    events: Iterable[tuple[str, float, SourceEvent]] = (),
+    **more: object,
+) -> Scene:
+    """Return a run of which rank RANK ends with status *own*, and then the others of the node."""
+    cards = [Card() for _ in range(_RANKS)]
+    return Scene(
+        log=(first or _steps()) + log,
+        code=code,
+        cards=cards,
+        events=[*_rank_events(own, others), *events],
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _rank_events(own: int, others: int) -> Iterator[tuple[str, float, SourceEvent]]:
+    for local in range(_RANKS):
+        rank, pid = FIRST_RANK + local, PID + 8 + local
+        fields = {"pid": pid, "rank": rank, "local_rank": local, "world_size": 6000}
+        begin = SourceEvent("rank_process", f"rank:{rank}", f"rank {rank} is {pid}", fields)
+        yield "processes", 0.01, begin
+        code = own if rank == RANK else others
+        text = f"rank {rank} (process {pid}) ended with {code}"
+        end = SourceEvent("rank_ended", f"rank:{rank}", text, {"pid": pid, "code": code})
+        yield "processes", 0.9995 if rank == RANK else 0.9997, end
 
 
 def _raises(text: str) -> str:
@@ -83,24 +116,18 @@ def _oom_kill() -> Scene:
         "oom_memcg": "/job",
     }
     counted = {"path": "/job", "kills": 1, "own": True, "limit_bytes": 1 << 40}
-    ranks = {"pid": PID + 11, "rank": RANK, "world_size": 6000}
     return _scene(
-        _TORCHRUN.format(code="-9").replace("exitcode  : -9", "exitcode  : -9")
-        + f"Signal 9 (SIGKILL) received by PID {PID + 11}\n",
+        _TORCHRUN.format(code=-9) + f"Signal 9 (SIGKILL) received by PID {PID + 11}\n",
+        own=-signal.SIGKILL,
         events=[
-            ("processes", 0.01, SourceEvent("rank_process", f"rank:{RANK}", "a rank", ranks)),
             ("kernel_log", 0.998, SourceEvent("oom_kill", f"pid:{PID + 11}", text, fields)),
             ("cgroup", 0.998, SourceEvent("cgroup_oom_kill", "cgroup", "1 kill", counted)),
         ],
     )
 
 
-def _of_all_ranks(text: str) -> str:
-    return _raises(text)
-
-
 ENDINGS: dict[str, Callable[[], Scene]] = {
-    "completed": lambda: _scene(code=0, first=plain(falling(Random(3)), range(1, 5001, 20), 5000)),
+    "completed": lambda: _scene(code=0, own=0, others=0, first=plain(falling(Random(3)), range(1, 5001, 20), 5000)),
     "cuda_oom": lambda: _scene(
         _raises(CUDA_OOM.splitlines()[-1].format(asked=9.5, gpu=3, total=79.2, free=1.2, held=70))
     ),
@@ -119,7 +146,8 @@ ENDINGS: dict[str, Callable[[], Scene]] = {
         events=report_xid(94, 3, 0.998),
     ),
     "segfault": lambda: _scene(
-        f"[rank{RANK}]: Fatal Python error: Segmentation fault\n" + _TORCHRUN.format(code=-11)
+        f"[rank{RANK}]: Fatal Python error: Segmentation fault\n" + _TORCHRUN.format(code=-11),
+        own=-signal.SIGSEGV,
     ),
     "peer_closed": lambda: _scene(
         _raises(
@@ -128,7 +156,8 @@ ENDINGS: dict[str, Callable[[], Scene]] = {
             "ncclRemoteError: A call failed possibly due to a network error or a remote process"
             " exiting prematurely.\nLast error:\n"
             f"socketProgress: Connection closed by remote peer {LOST_HOST}<40912>"
-        )
+        ),
+        others=1,
     ),
     "watchdog": lambda: _scene(
         f"{_NCCL}632] [Rank {RANK}] Watchdog caught collective operation timeout:"
@@ -137,16 +166,19 @@ ENDINGS: dict[str, Callable[[], Scene]] = {
         f"{_NCCL}756] [Rank {RANK}] Exception (either an error or timeout) detected by watchdog"
         " at work: 81, last enqueued NCCL work: 81, last completed NCCL work: 80.\n"
         + _TORCHRUN.format(code=-6),
+        own=-signal.SIGABRT,
+        others=-signal.SIGABRT,
     ),
-    "terminated": lambda: _scene(_TERMINATED, code=1),
+    "terminated": lambda: _scene(_TERMINATED, code=1, own=-signal.SIGTERM),
     "terminated_by_srun": lambda: _scene(
         "slurmstepd: error: *** STEP 77.0 ON gpu001 CANCELLED AT 2026-11-20T09:34:03 DUE TO TASK"
         " FAILURE ***\n" + _TERMINATED,
         code=-15,
-        signal=15,
+        own=-signal.SIGTERM,
+        signal=int(signal.SIGTERM),
     ),
-    "killed_by_srun": lambda: _scene(code=-9),
-    "rendezvous_lost": lambda: _scene(_STORE_LOST, code=1),
+    "killed_by_srun": lambda: _scene(code=-9, own=-signal.SIGKILL, others=-signal.SIGKILL),
+    "rendezvous_lost": lambda: _scene(_STORE_LOST, code=1, own=-signal.SIGTERM),
     "config": lambda: _scene(
         "usage: train.py [-h] [--lr LR]\ntrain.py: error: unrecognized arguments: --warmup 100\n"
         + _TORCHRUN.format(code=2),
@@ -164,31 +196,36 @@ ENDINGS: dict[str, Callable[[], Scene]] = {
         + _raises("FloatingPointError: loss is nan"),
     ),
     "nan_completed": lambda: _scene(
-        "".join(f"step {at}: loss nan\n" for at in range(80, 5001, 20)), code=0
+        "".join(f"step {at}: loss nan\n" for at in range(80, 5001, 20)), code=0, own=0, others=0
     ),
     "time_limit": lambda: _scene(
         SLURM.format(job=77, node="gpu001", why="DUE TO TIME LIMIT") + _TERMINATED,
         code=143,
-        signal=15,
+        own=-signal.SIGTERM,
+        signal=int(signal.SIGTERM),
     ),
     "preempted": lambda: _scene(
         SLURM.format(job=77, node="gpu001", why="DUE TO PREEMPTION") + _TERMINATED,
         code=143,
-        signal=15,
+        own=-signal.SIGTERM,
+        signal=int(signal.SIGTERM),
     ),
     "cancelled": lambda: _scene(
         "slurmstepd: error: *** JOB 77 ON gpu001 CANCELLED AT 2026-11-20T09:33:58 ***\n"
         + _TERMINATED,
         code=143,
-        signal=15,
+        own=-signal.SIGTERM,
+        signal=int(signal.SIGTERM),
     ),
 }
 """Scenes by name."""
 
 
 @functools.cache
-def make_verdict(name: str) -> Verdict:
-    """Return the verdict of the classifier on an ending."""
+def make_template(name: str) -> Digest:
+    """Return the digest that the real code makes of a run with that ending."""
     with tempfile.TemporaryDirectory() as home:
         record = ENDINGS[name]().record(Path(home))
-        return recover.classify_logs(record, record.ending)
+        record.close()
+        assert recover.recover(Record.open(record.path)) == "recovered"
+        return make_digest(Record.open(record.path))
