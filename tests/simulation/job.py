@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -92,7 +93,7 @@ class SimulatedJob:
     owner_killed_after_s: float | None = None
     store_offset_s: float | None = 0.0
 
-    @property
+    @functools.cached_property
     def world_size(self) -> int:
         """Number of ranks."""
         return sum(len(node.ranks) for node in self.nodes)
