@@ -28,46 +28,50 @@ class LogTimes:
     def find_time(self, log: str, offset: int, line: str = "") -> float | None:
         """Return when the *line* at that byte of a log was printed; None if it is not known.
 
-        It is exact to a second, or to a thousandth of the age of the run, or as the time on the
-        line is.
+        It is exact to a second, or to a thousandth of the age of the run.  A time on the line is
+        more exact, and so is the time of the last output, if the line is a part of that.
         """
         column = self._columns.get(log)
         if column is None:
             return None
-        arrived_at = self._search(column, offset)
-        if arrived_at is None:
-            arrived_at = self._ended_at  # the index lacks the last second
-        if arrived_at is None:
+        earliest, latest = self._search(column, offset)
+        latest = latest or self._ended_at  # the index lacks the last second
+        if latest is None:
             return None
         stamp = parse_timestamp(line.encode("utf-8", "replace"))
         if stamp is not None:
-            stamp += round((arrived_at - stamp) / _ZONE_STEP_S) * _ZONE_STEP_S
-            if self._started_at - 1 <= stamp and abs(arrived_at - stamp) <= _MOST_DELAY_S:
+            stamp += round((latest - stamp) / _ZONE_STEP_S) * _ZONE_STEP_S
+            if earliest - _MOST_DELAY_S <= stamp <= latest + _MOST_DELAY_S:
                 return stamp
-        return arrived_at
+        status = self._record.log_status(log)
+        if status is not None and earliest < status.st_mtime < latest:
+            return status.st_mtime
+        return latest
 
-    def _search(self, column: int, offset: int) -> float | None:
-        """Return the first time at which the log had more than *offset* bytes."""
+    def _search(self, column: int, offset: int) -> tuple[float, float | None]:
+        """Return the last time at which the log did not yet have more than *offset* bytes, and the
+        first one at which it had."""
         try:
             fd = self._record.open_log(INDEX)
         except OSError:
-            return None
+            return self._started_at, None
+        age_s, found_s = 0.0, None
         try:
             low, high = 0, os.fstat(fd).st_size
-            found = None
             while low < high:
                 middle = (low + high) // 2
-                begin, entry = _read_line(fd, middle, column)
-                if entry is None or entry[1] > offset:
-                    found = entry or found
-                    high = middle
+                end, entry = _read_line(fd, middle, column)
+                if entry is not None and entry[1] <= offset:
+                    low, age_s = end, max(age_s, entry[0])
                 else:
-                    low = begin
+                    found_s = found_s if entry is None else entry[0]
+                    high = middle
         except OSError:
-            return None
+            return self._started_at, None
         finally:
             os.close(fd)
-        return None if found is None else self._started_at + found[0]
+        latest = None if found_s is None else self._started_at + found_s
+        return self._started_at + age_s, latest
 
 
 def _read_line(fd: int, at: int, column: int) -> tuple[int, tuple[float, int] | None]:
