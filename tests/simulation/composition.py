@@ -32,7 +32,7 @@ def compose_running(
 ) -> Digest:
     """Return the digest of a run that goes on, at a true time."""
     local = at + node.clock_offset_s
-    position = job.position(at, node.started_at)
+    position = job.position(at)
     slow = job.slowed_by if job.slowed_at is not None and at >= job.slowed_at else 1.0
     halted = job.halted_at is not None and at > job.halted_at
     position_at = (job.halted_at if halted and job.halted_at else at) + node.clock_offset_s
@@ -139,7 +139,7 @@ def _compose_ranks(
     """Return the ranks; their collectives are known only while they stand still."""
     halted_for = _halted_for(job, at)
     is_stalled = halted_for > _STALL_S
-    entered = job.position(at, node.started_at) * 49
+    entered = job.position(at) * 49
     ranks = []
     for rank in node.ranks:
         load = chance.uniform(92, 99)

@@ -179,14 +179,19 @@ def nan_loss(job: SimulatedJob) -> None:
 
 
 def _end_all(job: SimulatedJob, causes: tuple[str, ...], endings: tuple[str, ...]) -> None:
-    """End all nodes at once, each by one of these endings, most of them by the first."""
+    """End all nodes at once, each by one of these endings, most of them by the first.
+
+    What does not end by SIGTERM is killed half a minute later.
+    """
     chance = job.chance
     job.truth = Truth(frozenset(causes))
     job.halted_at = job.fault_at
     purity = chance.choice((1.0, 0.9))
     for node in job.nodes:
         ending = endings[0] if chance.random() < purity else chance.choice(endings)
-        end_node(job, node, ending, job.fault_at + chance.uniform(0.0, 5.0), chance.uniform(0.1, 20.0))
+        late_s = 30.0 if ending == "killed_by_srun" else 0.0
+        failed_at = job.fault_at + late_s + chance.uniform(0.0, 5.0)
+        end_node(job, node, ending, failed_at, chance.uniform(0.1, 20.0))
 
 
 FAULTS: dict[str, Fault] = {

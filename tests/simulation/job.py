@@ -98,9 +98,9 @@ class SimulatedJob:
         """Number of ranks."""
         return sum(len(node.ranks) for node in self.nodes)
 
-    def position(self, at: float, started_at: float) -> int:
-        """Return the last step that ended by that time."""
-        begin = started_at + 60.0
+    def position(self, at: float) -> int:
+        """Return the last step that ended by that time: all ranks make it together."""
+        begin = EPOCH + 60.0
         at = at if self.halted_at is None else min(at, self.halted_at)
         slowed_at = at if self.slowed_at is None else min(at, self.slowed_at)
         whole = (slowed_at - begin) / self.step_s
