@@ -56,9 +56,7 @@ class DigestRenewal:
         self.schedule.note_renewal(time.monotonic())
         try:
             self._exchange.read_reference(self._record.run_id)
-            renewal = Renewal(
-                self._sequence + 1, self.schedule.interval_s, self._exchange.offset
-            )
+            renewal = Renewal(self._sequence + 1, self.schedule.interval_s, self._exchange.offset)
             digest = self._collector.collect(renewal)
             self._exchange.write(digest)
             self._sequence = digest.sequence

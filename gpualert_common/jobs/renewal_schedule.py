@@ -18,7 +18,7 @@ LEAST_DISTANCE_S = 3.0
 """Time between two renewals, also if something important happens: the second one has it all."""
 _JITTER = 0.1
 _FIRST_SHARE = 0.25
-"""Share of the interval over which the nodes, which all start at once, spread their first digest."""
+"""Share of the interval over which nodes that start at once spread their first digests."""
 
 
 def find_interval_s(nodes: int | None) -> float:
@@ -39,12 +39,12 @@ class RenewalSchedule(Struct):
         """Return the schedule of a run that starts now: its first digest is due soon."""
         interval_s = find_interval_s(nodes)
         spread_s = 0.0 if interval_s <= LEAST_INTERVAL_S else interval_s * _FIRST_SHARE
-        return cls(interval_s, now + random.uniform(0.0, spread_s), now - interval_s)  # noqa: S311 - no secret
+        return cls(interval_s, now + random.uniform(0.0, spread_s), now - interval_s)
 
     def note_renewal(self, now: float) -> None:
         """Set the time of the next renewal, after one, also after one that failed."""
         self.renewed_at = now
-        self.due_at = now + self.interval_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
+        self.due_at = now + self.interval_s * random.uniform(1 - _JITTER, 1 + _JITTER)
 
     def hasten(self) -> None:
         """Renew as soon as that is allowed: something important has happened."""

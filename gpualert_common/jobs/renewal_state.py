@@ -77,14 +77,12 @@ class StoreNotes:
         """Note the first failure."""
         if not self._is_lost:
             self._is_lost = True
-            self._append(LOST, problem=problem)
+            with suppress(OSError):
+                self._record.append_event(LOST, problem=problem)
 
     def note_success(self) -> None:
         """Note the first success after a failure."""
         if self._is_lost:
             self._is_lost = False
-            self._append(REACHED)
-
-    def _append(self, event: str, **fields: str) -> None:
-        with suppress(OSError):
-            self._record.append_event(event, **fields)
+            with suppress(OSError):
+                self._record.append_event(REACHED)
