@@ -11,9 +11,8 @@ over.  A reader measures that by its own clock, so that no two clocks are compar
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from gpualert_common.errors import StoreError
+from gpualert_common.jobs.alert_action import JobAlertAction
 from gpualert_common.jobs.alert_additions import is_own_cause, may_change_cause
 from gpualert_common.jobs.alert_claims import (
     ClaimedAttempt,
@@ -35,6 +34,8 @@ from gpualert_common.jobs.job_report import JobReport, JobState
 from gpualert_common.report.formatting import one_line
 from gpualert_common.structs import Struct, replace
 
+__all__ = ["JobAlert", "JobAlertAction", "JobAlertStep"]
+
 RENEW_S = 5.0
 """Time between two renewals of a claim."""
 LEASE_S = 40.0
@@ -54,19 +55,6 @@ _MOST_RETRY_S = 30.0
 MOST_ALERTS = 3
 """Alerts about one attempt, with its additions."""
 _MOST_NAME = 100
-
-
-class JobAlertAction(StrEnum):
-    """Action for the alert of one run of a job."""
-
-    WAIT = "wait"
-    """Call again at ``next_at``."""
-    SEND = "send"
-    """This run sends the alert about the job; call again at ``next_at`` until it is sent."""
-    ADD = "add"
-    """This run sends an addition: it changes the cause that the alert named."""
-    LEAVE = "leave"
-    """Another node sends it, or has sent it."""
 
 
 class JobAlertStep(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """Agreement of a run with the other nodes of its job: which of them sends the alert.
 
-It publishes the final digest of the run, then calls :class:`~gpualert_common.jobs.JobAlert` again
-and again, in a process of its own: a store may hang.  That process ends with the sender; without an
-answer for a while, the sender sends the alert of its run alone.
+It publishes the final digest of the run, then steps through the states of the job's alert, in a
+process of its own: a store may hang.  That process ends with the sender.  Without an answer of it
+for a while, the sender sends the alert of its run alone.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterator
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import StoreError
-from gpualert_common.job_store.opening import open_store
 from gpualert_common.jobs.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
+from gpualert_common.jobs.digest import Digest
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.publication import publish_final
+from gpualert_common.jobs.job_report import JobReport
+from gpualert_common.jobs.opening import open_job_directory
+from gpualert_common.jobs.publication import make_final_digest, publish_final
 from gpualert_common.notify.job_part import JobPart
 from gpualert_common.record import Record
-from gpualert_common.structs import replace
+from gpualert_common.structs import Struct, replace
 
 SILENCE_S = 120.0
 """Time without a step after which the store counts as hanging: several times its own deadline."""
@@ -33,17 +35,25 @@ _POLL_S = 0.2
 _SENT, _REFUSED = b"s", b"r"
 
 
+class _Answer(Struct, frozen=True, kw_only=True):
+    """An answer of the process; ``is_published`` says that the job directory has the digest."""
+
+    part: JobPart = JobPart()
+    is_published: bool = False
+    report: JobReport | None = None
+
+
 class JobAgreement:
-    """The process that agrees with the other nodes, and its last answer, ``part``.
+    """The process that agrees with the other nodes, and its last answer.
 
     ``is_wanted`` is False for a run whose alert nobody wants: it only publishes its digest.
     To be created where no other thread runs.
     """
 
     def __init__(
-        self, record: Record, directory: tuple[str, str], *, is_wanted: bool, latest_at: float
+        self, record: Record, known_secrets: tuple[str, ...], *, is_wanted: bool, latest_at: float
     ) -> None:
-        self.part = JobPart()
+        self._answer = _Answer()
         self._is_wanted = is_wanted
         self._received = b""
         self._heard_at = time.monotonic()
@@ -53,11 +63,22 @@ class JobAgreement:
         if self._pid == 0:
             os.close(answers)
             os.close(self._commands)
-            _serve(record, directory, writing, reading, is_wanted=is_wanted, latest_at=latest_at)
+            negotiation = _Negotiation(record, known_secrets, writing, reading, latest_at)
+            _serve(negotiation, is_wanted=is_wanted)
         os.close(writing)
         os.close(reading)
         os.set_blocking(answers, False)
         self._answers = answers
+
+    @property
+    def part(self) -> JobPart:
+        """Part of the run in the alert, as far as it is known."""
+        return self._answer.part
+
+    @property
+    def report(self) -> JobReport | None:
+        """The job as the alert has to show it."""
+        return self._answer.report
 
     def reach(self, within_s: float) -> Iterator[JobPart]:
         """Yield the part of the run again and again, until it is known or the time is over."""
@@ -81,7 +102,7 @@ class JobAgreement:
             self._heard_at = time.monotonic()
         *lines, self._received = self._received.split(b"\n")
         for line in filter(None, lines):
-            self.part = decode(JobPart, json.loads(line), "the agreement")
+            self._answer = decode(_Answer, json.loads(line), "the agreement")
         if time.monotonic() - self._heard_at > SILENCE_S:
             self._give_up("the job directory does not answer")
 
@@ -110,7 +131,7 @@ class JobAgreement:
             os.close(self._commands)
 
     def _is_over(self) -> bool:
-        if self._answers < 0 or (self.part.is_published and not self._is_wanted):
+        if self._answers < 0 or (self._answer.is_published and not self._is_wanted):
             return True
         return self._is_wanted and self.part.action is not JobAlertAction.WAIT
 
@@ -122,7 +143,8 @@ class JobAgreement:
         """Send the alert of the run alone, unless the process had an answer before it ended."""
         self._hang_up()
         if self._is_wanted and self.part.action is JobAlertAction.WAIT:
-            self.part = replace(self.part, action=JobAlertAction.SEND, because=because)
+            part = replace(self.part, action=JobAlertAction.SEND, because=because)
+            self._answer = replace(self._answer, part=part)
 
     def _hang_up(self) -> None:
         if self._answers >= 0:
@@ -130,19 +152,11 @@ class JobAgreement:
             self._answers = -1
 
 
-def _serve(
-    record: Record,
-    directory: tuple[str, str],
-    answers: int,
-    commands: int,
-    *,
-    is_wanted: bool,
-    latest_at: float,
-) -> None:
+def _serve(negotiation: _Negotiation, *, is_wanted: bool) -> None:
     """Publish and agree until the parent has what it needs, or ends; never returns."""
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        _Negotiation(record, directory, answers, commands, latest_at).run(is_wanted=is_wanted)
+        negotiation.run(is_wanted=is_wanted)
         os._exit(0)
     except BaseException:  # noqa: BLE001 - the boundary: the sender goes on alone
         import traceback
@@ -158,44 +172,51 @@ class _Negotiation:
     def __init__(
         self,
         record: Record,
-        directory: tuple[str, str],
+        known_secrets: tuple[str, ...],
         answers: int,
         commands: int,
         latest_at: float,
     ) -> None:
-        address, key = directory
         self._record = record
-        self._directory = JobDirectory(open_store(address), key)
+        self._known_secrets = known_secrets
         self._answers = answers
-        self._commands = select.poll()
-        self._commands.register(commands, select.POLLIN)
-        self._commands_fd = commands
+        self._commands = commands
         self._latest_at = latest_at
         self._offset_s = time.time() - time.monotonic()
-        self._part = JobPart()
+        self._last = _Answer()
 
     def run(self, *, is_wanted: bool) -> None:
         """Return once the digest is published, and the alert is sent or left to another node."""
+        directory = open_job_directory(self._record)
         alert: JobAlert | None = None
         while True:
             next_at = self._now() + _RETRY_S
-            if not self._part.is_published:
-                own, is_published = publish_final(self._record, self._directory)
-                self._answer(replace(self._part, is_published=is_published))
-                if alert is None and is_wanted:
-                    alert = JobAlert(self._directory, own, latest_at=self._latest_at)
+            if not self._last.is_published:
+                own = self._publish(directory)
+                if is_wanted and alert is None and own is not None:
+                    alert = JobAlert(directory, own, latest_at=self._latest_at)
             if alert is not None:
                 step = alert.step(self._now())
-                self._answer(_take_step(self._part, step))
+                self._answer(_take_step(self._last, step))
                 next_at = step.next_at
                 if step.action is JobAlertAction.LEAVE:
                     alert, is_wanted = None, False
-            if alert is None and self._part.is_published:
+            if alert is None and self._last.is_published:
                 return
             word = self._await_command(next_at)
             if word and alert is not None:
                 self._note(alert.note_sent if word == _SENT else alert.note_refused)
                 return
+
+    def _publish(self, directory: JobDirectory) -> Digest | None:
+        """Return the last digest of the run, published or not; None while it has no end."""
+        try:
+            own = publish_final(self._record, directory, self._known_secrets)
+        except StoreError:
+            self._answer(self._last)
+            return make_final_digest(self._record, self._known_secrets)
+        self._answer(replace(self._last, is_published=True))
+        return own
 
     def _note(self, note: Callable[[float], None]) -> None:
         deadline = self._now() + NOTE_S
@@ -208,18 +229,17 @@ class _Negotiation:
             os.write(self._answers, b"\n")
             self._await_command(self._now() + 1.0)
 
-    def _answer(self, part: JobPart) -> None:
-        """Pass a new part on; an empty line says that the store still answers."""
-        line = b"" if part == self._part else json.dumps(encode(part)).encode()
-        self._part = part
+    def _answer(self, answer: _Answer) -> None:
+        """Pass a new answer on; an empty line says that the store still answers."""
+        line = b"" if answer == self._last else json.dumps(encode(answer)).encode()
+        self._last = answer
         _write_whole(self._answers, line + b"\n")
 
     def _await_command(self, until: float) -> bytes:
         """Return the command of the parent; empty at that time.  Exits with the parent."""
-        wait_s = max(0.0, until - self._now())
-        if not self._commands.poll(wait_s * 1000):
+        if not select.select([self._commands], [], [], max(0.0, until - self._now()))[0]:
             return b""
-        word = os.read(self._commands_fd, 1)
+        word = os.read(self._commands, 1)
         if not word:
             os._exit(0)
         return word
@@ -229,15 +249,15 @@ class _Negotiation:
         return self._offset_s + time.monotonic()
 
 
-def _take_step(part: JobPart, step: JobAlertStep) -> JobPart:
-    return replace(
-        part,
+def _take_step(before: _Answer, step: JobAlertStep) -> _Answer:
+    part = JobPart(
         action=step.action,
         because=step.because,
         attempt=step.attempt,
         number=step.number,
-        report=step.report,
+        has_report=step.report is not None,
     )
+    return replace(before, part=part, report=step.report)
 
 
 def _write_whole(fd: int, data: bytes) -> None:

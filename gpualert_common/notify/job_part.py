@@ -1,4 +1,4 @@
-"""Part of a run in the alert about its job, as ``job.json`` of the record has it."""
+"""Part of a run in the alert about its job: ``job.json`` and ``job_report.json`` of the record."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from contextlib import suppress
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
-from gpualert_common.jobs.alert_ownership import JobAlertAction
-from gpualert_common.jobs.job_report import JobReport
-from gpualert_common.launch_record import LaunchRecord
+from gpualert_common.jobs.alert_action import JobAlertAction
 from gpualert_common.quantities import Number
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct
 
-JOB = "job.json"
-_UNDECIDED = "the nodes of its job have not agreed yet which one sends the alert"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.jobs.job_report import JobReport
+
+JOB, JOB_REPORT = "job.json", "job_report.json"
+_UNDECIDED = "the nodes of its job agree which of them sends it"
 
 
 class JobPart(Struct, frozen=True, kw_only=True):
     """Part of a run in the alert about its job.
 
-    ``is_published`` says that the job directory has the final digest of the run.  ``attempt`` and
-    ``number`` are those of the alert; ``report`` is the job as the alert shows it, None for a run
-    that sends none, or its own.
+    ``attempt`` and ``number`` are those of the alert.  ``has_report`` is False for a run that sends
+    its own alert, since the job directory cannot be reached.
     """
 
     action: JobAlertAction = JobAlertAction.WAIT
     because: str = _UNDECIDED
-    is_published: bool = False
     attempt: Number = 1
     number: Number = 1
-    report: JobReport | None = None
+    has_report: bool = False
     schema: int = SCHEMA
 
     @property
@@ -45,7 +45,8 @@ def read_part(record: Record) -> JobPart | None:
 
     A damaged file counts as missing.  Raises RecordError when the launch record cannot be read.
     """
-    if find_job_directory(record.spec) is None:
+    job = record.spec.job
+    if job is None or not job.get("directory") or not job.get("key"):
         return None
     try:
         fields = record.read_json(JOB)
@@ -60,9 +61,21 @@ def store_part(record: Record, part: JobPart) -> None:
         record.store(JOB, encode(part))
 
 
-def find_job_directory(launched: LaunchRecord) -> tuple[str, str] | None:
-    """Return the address of the job directory, and the key of the job; None for a run without."""
-    job = launched.job
-    if job is None or not job.get("directory") or not job.get("key"):
+def read_report(record: Record) -> JobReport | None:
+    """Return the report of the job that the alert of this run shows; None for an own alert."""
+    from gpualert_common.jobs.job_report import JobReport
+
+    part = read_part(record)
+    if part is None or not part.is_sender or not part.has_report:
         return None
-    return job["directory"], job["key"]
+    try:
+        fields = record.read_json(JOB_REPORT)
+        return None if fields is None else decode(JobReport, fields, JOB_REPORT)
+    except RecordError:
+        return None
+
+
+def store_report(record: Record, report: JobReport) -> None:
+    """Write the report that the alert of this run shows."""
+    with suppress(OSError):
+        record.store(JOB_REPORT, encode(report))
