@@ -11,7 +11,7 @@ from gpualert_common.jobs.alert_action import JobAlertAction
 from gpualert_common.notify.alert_facts import alerts_in
 from gpualert_common.notify.entry import EntryState
 from gpualert_common.notify.job_part import JobPart, read_part, store_part, store_report
-from gpualert_common.record import Record
+from gpualert_common.record import VERDICT, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,9 +103,11 @@ def agree(
 
 
 def _is_published(record: Record) -> bool:
+    """True if the job directory has the last digest of the run, with its verdict."""
     from gpualert_common.jobs.renewal_state import read_state
 
-    return read_state(record).is_final
+    state = read_state(record)
+    return state.is_final and (record.stored_at(VERDICT) or 0.0) <= state.at
 
 
 def _find_latest_time(record: Record) -> float:
