@@ -54,7 +54,9 @@ def compose_running(
         record_path=f"/var/lib/gpualert/runs/{node.run_id}",
         started_at=node.started_at + node.clock_offset_s,
         ranks=tuple(_compose_ranks(job, node, at, slow, chance)),
-        progress=ProgressDigest(
+        progress=None
+        if not job.has_trained
+        else ProgressDigest(
             position=position,
             total=TOTAL_STEPS,
             loss=_loss(job, at, position),

@@ -62,11 +62,11 @@ def clocks_off(job: SimulatedJob) -> None:
 
 
 def digests_late(job: SimulatedJob) -> None:
-    """Some digests are visible late, and out of order."""
+    """Some digests of nodes that live are visible late, and out of order."""
     chance = job.chance
     part, late_s = chance.choice((0.1, 0.5)), chance.choice((5.0, 30.0, 90.0))
     for node in job.nodes:
-        if chance.random() < part:
+        if chance.random() < part and node.dead_at is None:
             node.store = replace(node.store, late_s=late_s)
 
 

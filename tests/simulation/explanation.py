@@ -36,6 +36,7 @@ def explain(fault: str, disturbance: str, seed: int, nodes: int) -> str:
             lines.append(f"    {verdict.cause} on {verdict.host}: {verdict.headline}")
             lines.append(f"    implies {verdict.implies}")
             lines += [f"    shows {claim.source}: {claim.claim}" for claim in verdict.shows]
+            lines += [f"    warns {one.kind}: {one.text}" for one in verdict.warnings]
             lines.append(f"    details {verdict.details}")
             parts = Counter((node.part.value, node.state.value) for node in step.report.nodes)
             lines.append(f"    nodes {dict(parts)}, attempt {step.report.attempt}")

@@ -121,9 +121,9 @@ def straggler(job: SimulatedJob) -> None:
         node.slow_sign = sign
     job.slowed_at = job.fault_at - chance.uniform(0.5, 0.9) * 3 * 3600.0
     job.slowed_by = chance.uniform(1.5, 3.5)
-    job.truth = Truth(
-        frozenset({"straggler"}), frozenset({culprit.host}), culprit.slow_ranks if count == 1 else frozenset()
-    )
+    # The clock in a digest is the lowest one of the node.
+    ranks = culprit.slow_ranks if count == 1 and sign != "clock" else frozenset()
+    job.truth = Truth(frozenset({"straggler"}), frozenset({culprit.host}), ranks)
     ending = chance.choice(("completed", "time_limit"))
     job.wants_good_ends = True
     for node in job.nodes:
@@ -136,6 +136,7 @@ def straggler(job: SimulatedJob) -> None:
 def wrong_config(job: SimulatedJob) -> None:
     """The same mistake ends all nodes at their start."""
     chance = job.chance
+    job.has_trained = False
     ending = chance.choice(("config", "missing_module", "file_not_found"))
     job.truth = Truth(frozenset({ending}))
     purity = chance.choice((1.0, 0.9))
@@ -150,6 +151,7 @@ def wrong_config(job: SimulatedJob) -> None:
 def wrong_node(job: SimulatedJob) -> None:
     """One node lacks a module or a file that all others have."""
     chance = job.chance
+    job.has_trained = False
     culprit = chance.choice(job.nodes)
     ending = chance.choice(("missing_module", "file_not_found"))
     for node in job.nodes:

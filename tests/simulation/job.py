@@ -87,6 +87,7 @@ class SimulatedJob:
     halted_at: float | None = None
     slowed_at: float | None = None
     slowed_by: float = 1.0
+    has_trained: bool = True
     wants_good_ends: bool = False
     attempt: int | None = None
     earlier: list[tuple[Digest, float]] = field(default_factory=list)

@@ -8,10 +8,11 @@ from random import Random
 from gpualert_common.errors import StoreError
 from gpualert_common.jobs.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
 from gpualert_common.jobs.digest import Digest
+from gpualert_common.jobs.digest_codec import encode_file
 from gpualert_common.jobs.job_directory import JobDirectory
 from tests.simulation.composition import compose_ended, compose_running
 from tests.simulation.job import SimulatedJob, SimulatedNode
-from tests.simulation.store import SimulatedStore
+from tests.simulation.store import SimulatedStore, StorePlace
 from tests.simulation.virtual_time import Clock
 
 _DELIVERY_S = 1.0
@@ -21,7 +22,7 @@ _RETRIES_FOR_S = 900.0
 
 @dataclass(frozen=True)
 class SentAlert:
-    """An alert that a node sent, at a true time; without a report it is about its own run only."""
+    """An alert that a node sent, decided at a true time; without a report it is about its own run only."""
 
     at: float
     by: str
@@ -74,6 +75,14 @@ class NodeProcesses:
         self._sequence = 20
         self._chance = Random(node.seed)
 
+    def store_earlier(self, place: StorePlace) -> None:
+        """Store the digest that the node wrote before the time of the simulation."""
+        job, node = self._job, self._node
+        at = node.heard_from - job.interval_s * self._chance.uniform(0.9, 1.1)
+        digest = compose_running(job, node, at, self._sequence - 1)
+        offset_s = node.clock_offset_s if job.store_offset_s is None else job.store_offset_s
+        place.store(f"{job.key}/digests/{node.run_id}.json", encode_file(digest), at + offset_s)
+
     def renew(self) -> None:
         """Renew the digest until this process is killed."""
         while True:
@@ -108,9 +117,9 @@ class NodeProcesses:
                 break
             if step.action in (JobAlertAction.SEND, JobAlertAction.ADD):
                 is_owner = True
+                decided_at = self._clock.now()
                 self._clock.sleep(_DELIVERY_S)
-                sent = SentAlert(self._clock.now(), self._node.host, step)
-                self._outcome.alerts.append(sent)
+                self._outcome.alerts.append(SentAlert(decided_at, self._node.host, step))
                 self._note_sent(alert)
                 break
             self._clock.sleep(step.next_at - self._local_now())

@@ -83,6 +83,8 @@ def simulate(job: SimulatedJob) -> tuple[JobOutcome, StorePlace]:
         store = SimulatedStore(place, clock, chance, node.store, node.clock_offset_s)
         store.on_created = watch_claims
         processes = NodeProcesses(job, node, clock, store, outcome)
+        if job.has_trained:
+            processes.store_earlier(place)
         ended_at = _earliest(node.dead_at, node.ended_at)
         clock.start(node.heard_from, processes.renew, ended_at)
         if node.ended_at is not None and node.dead_at is None:
@@ -114,6 +116,11 @@ def judge(job: SimulatedJob, seed: int, outcome: JobOutcome, cpu_s: float) -> Tr
         has_culprit = (verdict.host or "") in truth.culprits and (
             not truth.ranks or rank in truth.ranks
         )
+        if verdict.cause == "time_limit":  # it ended all nodes; a warning names the slow one
+            slow = " ".join(one.text for one in verdict.warnings if one.kind == "straggler")
+            named = [node for node in job.nodes if node.host in truth.culprits]
+            words = [f"rank {rank} " for node in named for rank in node.ranks]
+            has_culprit |= any(word in slow for word in (*words, *(one.host for one in named)))
         answer = f"{verdict.cause} on {verdict.host or 'no node'} rank {rank}: {verdict.headline}"
         last = max((at for at in outcome.published if at <= first.at), default=first.at)
         verdict_s = first.at - last
