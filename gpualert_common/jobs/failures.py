@@ -10,7 +10,7 @@ import signal
 from collections.abc import Iterable
 from enum import IntEnum
 
-from gpualert_common.causes import GENERIC_CAUSES, NO_CAUSES, SLOW_CAUSES
+from gpualert_common.causes import CAUSES, GENERIC_CAUSES, NO_CAUSES, SLOW_CAUSES
 from gpualert_common.jobs.digest import DigestVerdict, RankDigest
 from gpualert_common.jobs.node_run import NodeRun
 from gpualert_common.model import Disposition
@@ -18,7 +18,8 @@ from gpualert_common.structs import Struct
 
 TRAINING_CAUSES = frozenset(("nan_loss", "not_learning", "resume_from_scratch", "undertrained"))
 """Causes that the losses of the whole training show: rank 0 prints them."""
-STOPPED_CAUSES = frozenset(("cancelled", "preempted", "requeued", "time_limit"))
+SCHEDULED_CAUSES = frozenset(("preempted", "requeued", "time_limit"))
+STOPPED_CAUSES = SCHEDULED_CAUSES | {"cancelled"}
 _LOST = frozenset(("collective", "rendezvous"))
 _WEAK = GENERIC_CAUSES | {"cuda_runtime", "segfault", "network"}
 """Causes by which a program may also report a lost peer in words that no rule knows."""
@@ -109,6 +110,8 @@ def _find_in_verdict(run: NodeRun, verdict: DigestVerdict) -> Failure | None:
     at, rank = _find_moment(run, verdict.cause, kind)
     if is_own or (named is not None and not own and kind > FailureKind.LOST_PEER):
         rank = named
+    if rank is None and kind > FailureKind.HUNG:
+        rank = _find_first_rank(run)
     lost = named if named is not None and own and not is_own else None
     return Failure(run, verdict.cause, kind, at, run.error_s, rank, lost)
 
@@ -153,6 +156,16 @@ def _find_moment(run: NodeRun, cause: str, kind: FailureKind) -> tuple[float, in
     return run.ended_at or run.at, None
 
 
+def _find_first_rank(run: NodeRun) -> int | None:
+    """Return the rank that failed before all others of its node; None where two may have."""
+    bad = first_bad_end(run.ranks)
+    if bad is None or bad.ended_at is None:
+        return None
+    later = first_bad_end(one for one in run.ranks if one.rank != bad.rank)
+    is_first = later is None or (later.ended_at or bad.ended_at) > bad.ended_at
+    return bad.rank if is_first else None
+
+
 def first_bad_end(ranks: Iterable[RankDigest]) -> RankDigest | None:
     """Return the rank that failed first; one that SIGTERM ended was stopped because of another."""
     bad = [one for one in ranks if one.code not in (None, 0, -signal.SIGTERM)]
@@ -162,16 +175,22 @@ def first_bad_end(ranks: Iterable[RankDigest]) -> RankDigest | None:
 def _find_in_ranks(run: NodeRun) -> Failure | None:
     """Return the failure that a digest without a verdict shows: a rank that ended badly."""
     bad = first_bad_end(run.ranks)
-    seen = [one for one in run.observations if not one.is_cascade and one.at is not None]
     if bad is None:
         return None
     at = bad.ended_at or run.at
-    before = [one for one in seen if one.at is not None and one.at <= at + _AFTER_END_S]
+    before = [
+        (one.at, one)
+        for one in run.observations
+        if one.cause in CAUSES
+        and not one.is_cascade
+        and one.at is not None
+        and one.at <= at + _AFTER_END_S
+    ]
     if before:
-        first = min(before, key=lambda one: one.at or 0.0)
+        seen_at, first = min(before, key=lambda one: one[0])
         kind = _kind_of_cause(first.cause)
         rank = bad.rank if first.rank is None else first.rank
-        return Failure(run, first.cause, kind, first.at or at, run.error_s, rank, None, True)
+        return Failure(run, first.cause, kind, seen_at, run.error_s, rank, None, True)
     cause = _BY_SIGNAL.get(-(bad.code or 0), "unknown")
     kind = _kind_of_cause(cause)
     return Failure(run, cause, kind, at, run.error_s, bad.rank, None, True)
