@@ -2,14 +2,16 @@
 
 ::
 
-    KEY/digests/RUN.json            the digest of each run, renewed by its node
-    KEY/alerts/ATTEMPT-NUMBER.json  the claim of the node that sends an alert about the job
-    KEY/clocks/reference.json       the clock of one node, and when that node saw the others
+    KEY/digests/RUN.json                    the digest of each run, renewed by its node
+    KEY/alerts/ATTEMPT-NUMBER[-TURN].json   the claim of the node that sends an alert about the job
+    KEY/alerts/ATTEMPT-early_KIND.json      the claim of the node that sends a warning
+    KEY/clocks/reference.json               the clock of one node, and when it saw the others
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 
 from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digest import MOST_BYTES, ClockOffset, Digest, StoredDigest
@@ -23,22 +25,44 @@ _MOST_REFERENCE_BYTES = 1 << 20
 """Limit of the reference: some 60 bytes for each of 10,000 runs."""
 
 
+class ClaimRelease(StrEnum):
+    """Reason for which the owner of a claim gave it up."""
+
+    JOB_RUNS = "job_runs"
+    """The job goes on without a failure: ``waits_for`` names runs that have not ended."""
+    REFUSED = "refused"
+    """The channels of the owner refused the alert."""
+    UNCHANGED = "unchanged"
+    """The cause is the one that the alert before it named."""
+    SAME_ATTEMPT = "same_attempt"
+    """The claim is of an attempt that turned out to be the one before it."""
+
+
 class AlertClaim(Struct, frozen=True, kw_only=True):
     """The claim of the node that sends an alert about a job.
 
-    ``at`` is the time at which it was renewed last, by the clock of the claiming node; ``sent_at``
-    that of the alert, None while it is not sent.  ``cause``, ``host`` and ``rank`` are those that
-    the alert names.  ``root_at`` is the corrected time of the root cause.
+    ``at`` is the time at which it was renewed last, by the clock of the claiming node; ``renewals``
+    counts that.  ``claimed_at`` is the corrected time of the first claim of this alert, and
+    ``merged_at`` that of the report.  ``sent_at`` is the time of the alert, None while it is not
+    sent.  ``cause``, ``host`` and ``rank`` are those that the alert names.  ``root_at`` is the
+    corrected time of the root cause.  A released claim is open to another node; ``refusals`` counts
+    the nodes that could not send it.
     """
 
     run_id: str
     claimed_by: str
     at: Time
+    renewals: Number = 0
+    claimed_at: Time = 0.0
+    merged_at: Time = 0.0
     sent_at: Time | None = None
     cause: str | None = None
     host: str | None = None
     rank: Number | None = None
     root_at: Time | None = None
+    release: ClaimRelease | None = None
+    waits_for: tuple[str, ...] = ()
+    refusals: Number = 0
 
 
 class ReferenceClock(Struct, frozen=True, kw_only=True):
