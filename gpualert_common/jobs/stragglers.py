@@ -69,7 +69,7 @@ def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_slow_rank(nodes: Sequence[JobNode]) -> Straggler | None:
-    times = {
+    times: dict[tuple[JobNode, int | None], float] = {
         (node, one.rank): one.step_s
         for node in nodes
         for run in node.runs
@@ -85,7 +85,9 @@ def _find_slow_rank(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
-    times = {(node, None): pace for node in nodes if (pace := _find_pace(node)) is not None}
+    times: dict[tuple[JobNode, int | None], float] = {
+        (node, None): pace for node in nodes if (pace := _find_pace(node)) is not None
+    }
     found = _find_outlier(times)
     if found is None:
         return None
@@ -95,7 +97,7 @@ def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
-    slowness = {
+    slowness: dict[tuple[JobNode, int | None], float] = {
         (node, None): 1 / run.clock_ratio
         for node in nodes
         for run in node.runs
