@@ -18,7 +18,8 @@ from gpualert_common.structs import Struct
 
 TRAINING_CAUSES = frozenset(("nan_loss", "not_learning", "resume_from_scratch", "undertrained"))
 """Causes that the losses of the whole training show: rank 0 prints them."""
-STOPPED_CAUSES = frozenset(("cancelled", "preempted", "requeued", "time_limit"))
+SCHEDULED_CAUSES = frozenset(("preempted", "requeued", "time_limit"))
+STOPPED_CAUSES = SCHEDULED_CAUSES | {"cancelled"}
 _LOST = frozenset(("collective", "rendezvous"))
 _WEAK = GENERIC_CAUSES | {"cuda_runtime", "segfault", "network"}
 """Causes by which a program may also report a lost peer in words that no rule knows."""

@@ -10,19 +10,20 @@ from gpualert_common.jobs.alert_ownership import JobAlert, JobAlertAction, JobAl
 from gpualert_common.jobs.digest import Digest
 from gpualert_common.jobs.digest_codec import encode_file
 from gpualert_common.jobs.job_directory import JobDirectory
+from gpualert_common.notify.job_agreement import NOTE_S
 from tests.simulation.composition import compose_ended, compose_running
 from tests.simulation.job import SimulatedJob, SimulatedNode
 from tests.simulation.store import SimulatedStore, StorePlace
 from tests.simulation.virtual_time import Clock
 
 _DELIVERY_S = 1.0
-_MOST_RETRY_S = 30.0
-_RETRIES_FOR_S = 900.0
+_RETRY_S = 15.0
 
 
 @dataclass(frozen=True)
 class SentAlert:
-    """An alert that a node sent, decided at a true time; without a report it is about its own run only."""
+    """An alert, and the true time of the decision to send it; without a report it is about the run
+    of the sender only."""
 
     at: float
     by: str
@@ -35,6 +36,7 @@ class PhaseCost:
 
     requests: int = 0
     seconds: float = 0.0
+    nodes: int = 0
 
     @property
     def per_minute(self) -> float:
@@ -97,51 +99,55 @@ class NodeProcesses:
 
     def send(self) -> None:
         """Publish the last digest, and send the alert of the job where that is the part of this
-        node."""
+        node: the loop of :mod:`gpualert_common.notify.job_agreement`."""
         self._clock.sleep(self._node.verdict_s)
         own = compose_ended(self._job, self._node, self._clock.now(), self._sequence + 1)
-        retry_s, gives_up_at = 1.0, self._clock.now() + _RETRIES_FOR_S
-        while not self._write(own) and self._clock.now() < gives_up_at:
-            self._clock.sleep(retry_s * self._chance.uniform(0.8, 1.2))
-            retry_s = min(_MOST_RETRY_S, 1.5 * retry_s)
-        self._outcome.published.append(self._clock.now())
-        if self._job.wants_good_ends or (own.verdict and own.verdict.cause != "none"):
-            self._alert(own)
-
-    def _alert(self, own: Digest) -> None:
-        alert = JobAlert(self._directory, own)
-        began, before, is_owner = self._clock.now(), self._store.requests, False
-        while True:
-            step = alert.step(self._local_now())
-            if step.action is JobAlertAction.LEAVE:
-                break
-            if step.action in (JobAlertAction.SEND, JobAlertAction.ADD):
-                is_owner = True
-                decided_at = self._clock.now()
-                self._clock.sleep(_DELIVERY_S)
-                self._outcome.alerts.append(SentAlert(decided_at, self._node.host, step))
-                self._note_sent(alert)
-                break
-            self._clock.sleep(step.next_at - self._local_now())
+        has_failed = own.verdict is not None and own.verdict.cause != "none"
+        is_wanted = has_failed or self._job.wants_good_ends
+        alert = JobAlert(self._directory, own) if is_wanted else None
+        began, before = self._clock.now(), self._store.requests
+        is_published = is_owner = False
+        while alert is not None or not is_published:
+            next_at = self._local_now() + _RETRY_S
+            if not is_published:
+                is_published = self._write(own, is_last=True)
+                if is_published:
+                    self._outcome.published.append(self._clock.now())
+            if alert is not None:
+                step = alert.step(self._local_now())
+                next_at = step.next_at
+                if step.action is JobAlertAction.LEAVE:
+                    alert = None
+                    continue
+                if step.action is not JobAlertAction.WAIT:
+                    is_owner = True
+                    self._deliver(alert, step)
+                    break
+            self._clock.sleep(next_at - self._local_now())
         cost = self._outcome.owning if is_owner else self._outcome.waiting
+        cost.nodes += 1
         cost.requests += self._store.requests - before
         cost.seconds += self._clock.now() - began
 
-    def _note_sent(self, alert: JobAlert) -> None:
-        retry_s, gives_up_at = 1.0, self._clock.now() + _RETRIES_FOR_S
-        while self._clock.now() < gives_up_at:
+    def _deliver(self, alert: JobAlert, step: JobAlertStep) -> None:
+        self._outcome.alerts.append(SentAlert(self._clock.now(), self._node.host, step))
+        self._clock.sleep(_DELIVERY_S)
+        deadline = self._clock.now() + NOTE_S
+        while True:
             try:
-                alert.note_sent(self._local_now())
+                return alert.note_sent(self._local_now())
             except StoreError:
-                self._clock.sleep(retry_s)
-                retry_s = min(_MOST_RETRY_S, 1.5 * retry_s)
-            else:
-                return
+                if self._clock.now() >= deadline:
+                    return None
+            self._clock.sleep(1.0)
 
-    def _write(self, digest: Digest) -> bool:
+    def _write(self, digest: Digest, *, is_last: bool = False) -> bool:
         before = self._store.written_bytes
         try:
-            self._directory.write_digest(digest)
+            if is_last:
+                self._directory.write_last_digest(digest)
+            else:
+                self._directory.write_digest(digest)
         except StoreError:
             return False
         self._outcome.digests += 1

@@ -45,7 +45,8 @@ class StorePlace:
 
     clock_offset_s: float | None = 0.0
     folders: dict[str, dict[str, tuple[bytes, float]]] = field(default_factory=dict)
-    pending: list[tuple[float, int, str, bytes, float]] = field(default_factory=list)
+    entries: int = 0
+    pending: list[tuple[float, int, str, bytes, float, bool]] = field(default_factory=list)
 
     def store(self, path: str, data: bytes, stamp: float) -> None:
         """Store a file."""
@@ -54,13 +55,28 @@ class StorePlace:
 
     def delay(self, visible_at: float, path: str, data: bytes, stamp: float) -> None:
         """Store a file at a later time."""
-        heapq.heappush(self.pending, (visible_at, len(self.pending), path, data, stamp))
+        self._push(visible_at, path, data, stamp, is_new=True)
+
+    def repeat(self, at: float, path: str, data: bytes, stamp: float) -> None:
+        """Store a file again at a later time, unless it has changed by then."""
+        self._push(at, path, data, stamp, is_new=False)
 
     def settle(self, now: float) -> None:
         """Store the files whose time has come."""
         while self.pending and self.pending[0][0] <= now:
-            _at, _number, path, data, stamp = heapq.heappop(self.pending)
-            self.store(path, data, stamp)
+            _at, _number, path, data, stamp, is_new = heapq.heappop(self.pending)
+            found = self.find(path)
+            if is_new or (found is not None and found[0] == data):
+                self.store(path, data, stamp)
+
+    def _push(self, at: float, path: str, data: bytes, stamp: float, *, is_new: bool) -> None:
+        self.entries += 1
+        heapq.heappush(self.pending, (at, self.entries, path, data, stamp, is_new))
+
+    def find(self, path: str) -> tuple[bytes, float] | None:
+        """Return content and stamp of a file; None where it does not exist."""
+        folder, _, name = path.rpartition("/")
+        return self.folders.get(folder, {}).get(name)
 
 
 class SimulatedStore:
@@ -77,6 +93,8 @@ class SimulatedStore:
         self._place, self._clock, self._chance = place, clock, chance
         self._conditions, self._clock_offset_s = conditions, clock_offset_s
         self._requests = 0
+        self._visible_at = 0.0
+        self._own: dict[str, bytes] = {}
         self.written_bytes = 0
         self.on_created: Callable[[str], None] | None = None
 
@@ -154,13 +172,16 @@ class SimulatedStore:
         if self._chance.random() < given.cut:
             data = data[: self._chance.randrange(len(data))]
         if given.late_s:
-            more_s = given.late_s * self._chance.random()
-            self._place.delay(self._clock.now() + more_s, path, data, stamp + more_s)
+            now = self._clock.now()
+            at = max(now + given.late_s * self._chance.random(), self._visible_at)
+            self._visible_at = at
+            self._own[path] = data
+            self._place.delay(at, path, data, stamp + at - now)
         else:
             self._place.store(path, data, stamp)
         if self._chance.random() < given.doubled:
             again_s = self._chance.uniform(0.1, 5.0)
-            self._place.delay(self._clock.now() + again_s, path, data, stamp + again_s)
+            self._place.repeat(self._clock.now() + again_s, path, data, stamp + again_s)
             copy = path.removesuffix(".json") + "-copy.json"
             self._place.store(copy, data, stamp)
 
@@ -169,8 +190,9 @@ class SimulatedStore:
         return self._clock.now() + (self._clock_offset_s if offset_s is None else offset_s)
 
     def _find(self, path: str) -> tuple[bytes, float] | None:
-        folder, _, name = path.rpartition("/")
-        return self._place.folders.get(folder, {}).get(name)
+        found = self._place.find(path)
+        own = self._own.get(path)  # what this node wrote is late for the others only
+        return found if own is None else (own, 0.0 if found is None else found[1])
 
     def _list(self, folder: str) -> list[StoredFile]:
         files = self._place.folders.get(folder, {})
