@@ -87,6 +87,22 @@ class DirectoryStore:
         except _GONE:
             return []
 
+    def find_file(self, path: str) -> StoredFile | None:
+        """Return a regular file of a trusted owner; None where there is none."""
+        *folders, name = self._split_file(path)
+
+        def find_once() -> StoredFile | None:
+            with self._open(folders) as (fd, is_trusted):
+                status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                if not stat.S_ISREG(status.st_mode) or not is_trusted(status):
+                    return None
+                return StoredFile(name, status.st_size, status.st_mtime)
+
+        try:
+            return self._call("read", path, find_once)
+        except _GONE:
+            return None
+
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """Return a regular file of a trusted owner, cut; None where there is none."""
         *folders, name = self._split_file(path)

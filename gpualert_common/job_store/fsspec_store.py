@@ -115,6 +115,17 @@ class FsspecStore:
         """Return the names of the folders in a folder."""
         return [name for name, info in self._list(folder) if info.get("type") == "directory"]
 
+    def find_file(self, path: str) -> StoredFile | None:
+        """Return one object; None where it does not exist."""
+        full = self._full(path)
+        try:
+            info = self._call("read", path, "info", full)
+        except FileNotFoundError:
+            return None
+        if info.get("type") != "file":
+            return None
+        return StoredFile(full.rpartition("/")[2], int(info.get("size") or 0), _read_time(info))
+
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """Return an object, cut; None where it does not exist."""
         full = self._full(path)
