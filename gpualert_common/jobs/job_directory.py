@@ -69,8 +69,9 @@ class ReferenceClock(Struct, frozen=True, kw_only=True):
     """The clock that the nodes of a job compare theirs with: that of the node of run ``run_id``.
 
     ``at`` is its time just before this file was written, ``sequence`` counts the renewals.
-    ``seen`` has, by the run of each other node, the stamp of its digest that was seen last, and the
-    time by this clock at which it was seen first.  ``steps`` counts how often this clock was set.
+    ``sightings`` has, by the run of each other node, the stamp of its digest that was seen last,
+    and the time by this clock at which it was seen first.  ``steps`` counts how often this clock
+    was set.
     """
 
     run_id: str
@@ -80,7 +81,7 @@ class ReferenceClock(Struct, frozen=True, kw_only=True):
     sequence: Number = 0
     steps: Number = 0
     clock: ClockOffset = ClockOffset()
-    seen: dict[str, tuple[Time, Time]] = field(default_factory=dict)
+    sightings: dict[str, tuple[Time, Time]] = field(default_factory=dict)
 
 
 class JobDirectory:
