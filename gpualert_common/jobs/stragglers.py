@@ -17,6 +17,8 @@ from gpualert_common.structs import Struct
 
 _LEAST_S = 120.0
 """Loading and compiling take the first minutes: until then, times of steps differ."""
+_SPINNING_PERCENT = 85.0
+"""Load of a GPU that waits in a collective of NCCL, or works all the time."""
 _BUSY_PERCENT = 60.0
 """Load of a GPU that works; one that waits without a kernel has less."""
 
@@ -45,17 +47,16 @@ def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
             _find_slow_rank(trained),
             _find_slow_node({node.title: _pace(node) for node in trained}, trained, "a step takes"),
             _find_low_clock(trained),
-            _find_busy_rank(trained),
+            _find_starved_rank(trained),
         )
         if sign is not None
     ]
     if not signs:
         return None
-    # The load alone is no proof: the others may wait for their data.
+    # A busy rank alone is no proof: the others may wait for their data.
+    busy = _find_busy_rank(trained)
     first = signs[0]
-    own = [one for one in signs if one.node.title == first.node.title]
-    if first.rank is not None and len(signs) == 1 and first.percent == 0:
-        return None
+    own = [one for one in (*signs, busy) if one and one.node.title == first.node.title]
     return Straggler(
         first.node,
         next((one.rank for one in own if one.rank is not None), None),
@@ -122,25 +123,53 @@ def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
 
 def _find_busy_rank(nodes: Sequence[JobNode]) -> Straggler | None:
     """Return the only rank that works while the GPUs of most others wait."""
-    loads = {
+    loads = _list_loads(nodes)
+    if len(loads) < LEAST_GPUS:
+        return None
+    (title, rank), highest = max(loads.items(), key=lambda one: one[1])
+    others = max(value for key, value in loads.items() if key != (title, rank))
+    if highest < _BUSY_PERCENT or others >= STRAGGLER_RATIO * highest:
+        return None
+    text = (
+        f"the GPU of rank {rank} was busy for {highest:.0f} % of the time, and those of all others"
+        f" for {others:.0f} % at most: they wait for it"
+    )
+    return Straggler(_find_node(nodes, title), rank, 0, (text,), False)
+
+
+def _find_starved_rank(nodes: Sequence[JobNode]) -> Straggler | None:
+    """Return the node whose GPU has too little to do, while a collective keeps all others busy.
+
+    NCCL waits with a kernel: the load of a GPU that waits for another rank is full.
+    """
+    loads = _list_loads(nodes)
+    if len(loads) < LEAST_GPUS:
+        return None
+    (title, rank), lowest = min(loads.items(), key=lambda one: one[1])
+    others = [value for (other, _rank), value in loads.items() if other != title]
+    if not others or min(others) < _SPINNING_PERCENT or lowest >= STRAGGLER_RATIO * min(others):
+        return None
+    own = [value for (other, _rank), value in loads.items() if other == title]
+    is_alone = sum(value < STRAGGLER_RATIO * min(others) for value in own) == 1
+    text = (
+        f"the GPU of rank {rank} was busy for {lowest:.0f} % of the time, and those of all other"
+        f" nodes for {min(others):.0f} % at least: they wait for it in a collective"
+    )
+    return Straggler(_find_node(nodes, title), rank if is_alone else None, 0, (text,), False)
+
+
+def _list_loads(nodes: Sequence[JobNode]) -> Mapping[tuple[str, int], float]:
+    return {
         (node.title, one.rank): one.gpu_percent
         for node in nodes
         for run in node.runs
         for one in run.ranks
         if one.gpu_percent is not None
     }
-    if len(loads) < LEAST_GPUS:
-        return None
-    (title, rank), highest = max(loads.items(), key=lambda one: one[1])
-    others = [value for key, value in loads.items() if key != (title, rank)]
-    if highest < _BUSY_PERCENT or max(others) >= STRAGGLER_RATIO * highest:
-        return None
-    node = next(one for one in nodes if one.title == title)
-    text = (
-        f"the GPU of rank {rank} was busy for {highest:.0f} % of the time, and those of all others"
-        f" for {max(others):.0f} % at most: they wait for it"
-    )
-    return Straggler(node, rank, 0, (text,), False)
+
+
+def _find_node(nodes: Sequence[JobNode], title: str) -> JobNode:
+    return next(one for one in nodes if one.title == title)
 
 
 def _duration(node: JobNode) -> float:
