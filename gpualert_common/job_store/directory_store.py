@@ -89,7 +89,7 @@ class DirectoryStore:
 
     def find_file(self, path: str) -> StoredFile | None:
         """Return a regular file of a trusted owner; None where there is none."""
-        *folders, name = self._split_file(path)
+        *folders, name = split_named(self._place, path)
 
         def find_once() -> StoredFile | None:
             with self._open(folders) as (fd, is_trusted):

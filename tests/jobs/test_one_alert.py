@@ -182,7 +182,7 @@ def test_sender_is_killed(lab: Lab, moment: str) -> None:
 
 
 def test_place_that_ends_the_sender(lab: Lab) -> None:
-    """Where a scheduler ends the sender with the run, the alert goes out before, as it is known."""
+    """The alert goes out before a scheduler ends the sender with the run, as far as it is known."""
     job = RealNodes(lab, 2)
     run = job.start(0, "raise ValueError('bad value')", "--notify-deadline", "8s")
     assert run.wait(DEADLINE_S) == 1
