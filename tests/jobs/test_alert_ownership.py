@@ -13,6 +13,7 @@ from gpualert_common.jobs.alert_ownership import (
     CASCADE_ALONE_AFTER_S,
     LEASE_S,
     MOST_ALERTS,
+    SENDING_LEASE_S,
 )
 from gpualert_common.jobs.claim_release import MOST_REFUSALS
 from gpualert_common.jobs.digest import Digest
@@ -90,7 +91,7 @@ def test_owner_is_killed(job: AlertedJob, step: int, dead: int) -> None:
     living = {f"gpu{i}" for i in range(dead, NODES)}
     killed = {one.own.host for one in nodes[:dead] if len(one.steps) < step}
     assert job.sent[0].host in living | killed
-    assert job.sent[0].at < END + 60.0 + dead * (LEASE_S + 25.0)
+    assert job.sent[0].at < END + 60.0 + SENDING_LEASE_S + dead * (LEASE_S + 25.0)
 
 
 def test_owner_is_killed_and_recovered(job: AlertedJob) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.jobs.alert_action import JobAlertAction
-from gpualert_common.jobs.alert_ownership import LEASE_S
+from gpualert_common.jobs.alert_ownership import SENDING_LEASE_S
 from tests.jobs.alerting_nodes import SENDING, AlertedJob, AlertedNode
 from tests.jobs.composed_job import END, lose
 from tests.jobs.test_alert_ownership import digests
@@ -93,7 +93,7 @@ def test_takeover(tmp_path: Path, seed: int) -> None:
     dead.alert.step(END + 3.0)
     for one in others:
         one.alert.step(END + 3.0)
-    assert len(race(others, seed, END + 4.0 + LEASE_S, 25)) == 1
+    assert len(race(others, seed, END + 4.0 + SENDING_LEASE_S, 25)) == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -103,4 +103,4 @@ def test_owner_returns_during_takeover(tmp_path: Path, seed: int) -> None:
     nodes = [job.add(lose(i, END + i / 10, 6)) for i in range(6)]
     for one in nodes:
         one.alert.step(END + 3.0)
-    assert 1 <= len(race(nodes, seed, END + 4.0 + LEASE_S, 300)) <= 2
+    assert 1 <= len(race(nodes, seed, END + 4.0 + SENDING_LEASE_S, 300)) <= 2
