@@ -13,8 +13,8 @@ from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
-from gpualert_common.notify.job_part import JobPart, read_part, read_report
 from gpualert_common.notify.job_alert_view import view_as_job
+from gpualert_common.notify.job_part import JobPart, read_part, read_report
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.report_maker import ReportMaker
 from gpualert_common.record import OUTCOME, Record
