@@ -38,6 +38,10 @@ class Straggler(Struct, frozen=True):
     is_supported: bool
 
 
+_Place = tuple[JobNode, int | None]
+"""A node, and a rank on it where the value is that of one rank."""
+
+
 def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
     """Return the straggler of a job; None without one, and without enough nodes to compare."""
     trained = [node for node in nodes if _duration(node) >= _LEAST_S]
@@ -69,7 +73,7 @@ def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_slow_rank(nodes: Sequence[JobNode]) -> Straggler | None:
-    times = {
+    times: dict[_Place, float] = {
         (node, one.rank): one.step_s
         for node in nodes
         for run in node.runs
@@ -85,7 +89,9 @@ def _find_slow_rank(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
-    times = {(node, None): pace for node in nodes if (pace := _find_pace(node)) is not None}
+    times: dict[_Place, float] = {
+        (node, None): pace for node in nodes if (pace := _find_pace(node)) is not None
+    }
     found = _find_outlier(times)
     if found is None:
         return None
@@ -95,7 +101,7 @@ def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
-    slowness = {
+    slowness: dict[_Place, float] = {
         (node, None): 1 / run.clock_ratio
         for node in nodes
         for run in node.runs
@@ -113,7 +119,7 @@ def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_outlier(
-    values: Mapping[tuple[JobNode, int | None], float],
+    values: Mapping[_Place, float],
 ) -> tuple[JobNode, int | None, float, float] | None:
     """Return the node and rank with the highest value, that value, and the usual one.
 

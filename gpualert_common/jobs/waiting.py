@@ -12,7 +12,7 @@ from gpualert_common.jobs.roots import Root
 MOST_WAIT_S = 300.0
 """People wait for the alert.  A node that vanished is silent by then: its digest is renewed every
 two minutes at most."""
-_ROOT_S = 5.0
+_ROOT_S = 4.0
 """A node that failed at the same moment has its verdict, and its digest stored, within seconds."""
 _WEAK_ROOT_S = 20.0
 """An error that may be the answer to a lost peer: the node that was lost may need longer, for the

@@ -564,7 +564,7 @@ def test_settled_times() -> None:
     running = [compose(node, at=END + 35) for node in range(4)]
     root = merge(oom(5), *running, now=END + 3)
     assert not root.is_settled
-    assert root.due_at == pytest.approx(END + 7.1)
+    assert root.due_at == pytest.approx(END + 6.1)
     losses = merge(lose(5), lose(6), *running, now=END + 40)
     assert not losses.is_settled
     assert losses.due_at == pytest.approx(END + 303.1)

@@ -22,7 +22,8 @@ _RETRY_S = 15.0
 
 @dataclass(frozen=True)
 class SentAlert:
-    """An alert that a node sent, decided at a true time; without a report it is about its own run only."""
+    """An alert, and the true time of the decision to send it; without a report it is about the run
+    of the sender only."""
 
     at: float
     by: str
