@@ -125,6 +125,14 @@ def test_commands_share_a_shell(home: Path) -> None:
     assert TrainingOperation(commands=commands).run() == ["1 /"]
 
 
+def test_named_job(lab: Lab) -> None:
+    """The record of an operation has its job and the job directory."""
+    TrainingOperation(commands=["true"], job="llm", job_dir=str(lab.home / "jobs")).run()
+    job = lab.record().spec.job
+    assert job is not None
+    assert (job["key"], job["directory"]) == ("job-llm", str(lab.home / "jobs"))
+
+
 def test_fields_of_shell_operation(home: Path) -> None:
     """env is added to the environment; working_dir, shell and extension are used."""
     env = {"GIVEN": "given"}
