@@ -31,7 +31,7 @@ from gpualert_common.errors import SupersededError, UsageError
 from gpualert_common.guardian import Attempt
 from gpualert_common.spec import RunSpec
 from tests.prefect.running import records
-from tests.supervised import is_alive, until
+from tests.supervised import Lab, is_alive, until
 
 pytestmark = pytest.mark.usefixtures("harness")
 
