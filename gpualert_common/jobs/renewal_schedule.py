@@ -16,6 +16,7 @@ _SECONDS_FOR_EACH_NODE = 0.16
 other work to do, or one prefix of an object store, does not notice."""
 LEAST_DISTANCE_S = 3.0
 """Time between two renewals, also if something important happens: the second one has it all."""
+_SIGHTING_S = 1.2 * LEAST_INTERVAL_S
 _JITTER = 0.1
 _FIRST_SHARE = 0.25
 """Share of the interval over which nodes that start at once spread their first digests."""
@@ -45,6 +46,22 @@ class RenewalSchedule(Struct):
         """Set the time of the next renewal, after one, also after one that failed."""
         self.renewed_at = now
         self.due_at = now + self.interval_s * random.uniform(1 - _JITTER, 1 + _JITTER)
+
+    def note_first(self) -> None:
+        """Renew again soon after the first renewal, which could not have the offset of the clock.
+
+        Within that time the reference of a large job has seen the first one.
+        """
+        is_small = self.interval_s <= LEAST_INTERVAL_S
+        wait_s = LEAST_DISTANCE_S if is_small else _SIGHTING_S
+        self.due_at = min(self.due_at, self.renewed_at + wait_s)
+
+    def adjust(self, nodes: int | None, *, is_reference: bool) -> None:
+        """Renew often where this node is the reference, by whose files the others compare clocks.
+
+        They see each other within its interval, so that this is the most that they are wrong by.
+        """
+        self.interval_s = LEAST_INTERVAL_S if is_reference else find_interval_s(nodes)
 
     def hasten(self) -> None:
         """Renew as soon as that is allowed: something important has happened."""
