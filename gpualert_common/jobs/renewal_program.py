@@ -40,8 +40,9 @@ class DigestRenewal:
         self._notes = StoreNotes(record)
         self._sequence = read_state(record).sequence
         self._change: tuple[object, ...] = ()
-        self._nodes = (record.spec.job or {}).get("nodes")
-        self.schedule = RenewalSchedule.begin(self._nodes, time.monotonic())
+        job = record.spec.job or {}
+        self._nodes = job.get("nodes")
+        self.schedule = RenewalSchedule.begin(self._nodes, time.monotonic(), job.get("node"))
 
     def update(self) -> None:
         """Renew the digest if that is due, or something important has changed."""

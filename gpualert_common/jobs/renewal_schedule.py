@@ -36,10 +36,14 @@ class RenewalSchedule(Struct):
     renewed_at: float = 0.0
 
     @classmethod
-    def begin(cls, nodes: int | None, now: float) -> RenewalSchedule:
-        """Return the schedule of a run that starts now: its first digest is due soon."""
+    def begin(cls, nodes: int | None, now: float, node: int | None = None) -> RenewalSchedule:
+        """Return the schedule of a run that starts now: its first digest is due soon.
+
+        That of the first node is due at once: the others compare their clocks with it.
+        """
         interval_s = find_interval_s(nodes)
-        spread_s = 0.0 if interval_s <= LEAST_INTERVAL_S else interval_s * _FIRST_SHARE
+        is_spread = interval_s > LEAST_INTERVAL_S and node != 0
+        spread_s = interval_s * _FIRST_SHARE if is_spread else 0.0
         return cls(interval_s, now + random.uniform(0.0, spread_s), now - interval_s)
 
     def note_renewal(self, now: float) -> None:
