@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest \
 	test-pages e2e-pages
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
-.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
+.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios simulation debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -148,6 +148,7 @@ marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
 test-core test-runs test-rest test-pages e2e-core e2e-pages nightly-core: $(VENV)/.ready
 e2e-pages: $(SITE)/.ready
+e2e-core nightly-core: $(STORES)/.ready
 test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
@@ -173,14 +174,15 @@ test-prefect e2e-prefect nightly-prefect:
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
 	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest test-pages)
 
-e2e: debian $(VENV)/.torch $(SITE)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
+e2e: debian $(VENV)/.torch $(SITE)/.ready $(STORES)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
 	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core e2e-pages)
 
-nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
+nightly: debian $(VENV)/.torch $(STORES)/.ready $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
 	$(PY) -m pytest -m hypothesis --hypothesis-profile=random $(IN_CORE)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken
 	+$(MAKE) --no-print-directory scenarios
+	+$(MAKE) --no-print-directory simulation
 	+$(MAKE) --no-print-directory corpus
 	+$(MAKE) --no-print-directory matrix
 	+$(MAKE) --no-print-directory bench BENCH_ARGS=--compare
@@ -201,6 +203,10 @@ REAL ?= 2
 scenarios: $(VENV)/.ready  ## docs/scenarios.md from variants of the scenarios of each family (as root; nightly)
 	nice $(PY) -m tests.scenarios --variants $(VARIANTS) --real $(REAL) --page
 	nice $(PY) -m tests.scenarios.calibration --page
+
+# Jobs of 6,000 ranks in virtual time, with each fault and disturbance.
+simulation: $(VENV)/.ready  ## docs/job-scale.md from simulated jobs of 6,000 ranks (an hour on one core; nightly)
+	nice $(PY) -m tests.simulation --variants $(VARIANTS) --processes $(or $(shell nproc),1) --curve --page
 
 # A row is named as `python -m tests.matrix --list` prints it.  It takes ten minutes on two cores.
 ROWS ?=

@@ -54,6 +54,8 @@ MOST_WAIT_S = 600.0
 ALONE_AFTER_S, CASCADE_ALONE_AFTER_S = 300.0, 900.0
 """Time without an answer of the store after which a run sends its own alert; one that only lost
 another node waits longer, so that a failed store does not cost one alert for each node."""
+_UNREACHED_SHARE = 0.2
+"""Share of that for a run that never reached the store: its address is more likely wrong."""
 _MOST_RETRY_S = 30.0
 MOST_ALERTS = 3
 """Alerts about one attempt, with its additions."""
@@ -238,7 +240,7 @@ class JobAlert:
         self._write(name_cause(self._claim_of(), report, corrected), now)
         self._decided = JobAlertStep(
             JobAlertAction.SEND if before is None else JobAlertAction.ADD,
-            "it sends the alert of the job",
+            "this run sends the alert of the job",
             now + RENEW_S,
             report,
             name.attempt,
@@ -299,6 +301,8 @@ class JobAlert:
         if self._failing_since is None:
             self._failing_since = now
         after_s = ALONE_AFTER_S if is_own_cause(self._own) else CASCADE_ALONE_AFTER_S
+        if self._own.sequence <= 1:
+            after_s *= _UNREACHED_SHARE
         alone_at = min(self._failing_since + after_s, max(self._latest_at, self._failing_since))
         because = f"the job directory cannot be reached: {error}"
         if now >= alone_at:

@@ -130,6 +130,7 @@ def _describe_end(facts: JobFacts) -> JobVerdictParts:
             disposition=Disposition.UNKNOWN,
             retry=Retry.SAME,
             confidence=0.4,
+            run=facts.silent[0].main_run if len(facts.silent) == 1 else None,
             culprits=facts.silent,
             implies="The nodes that reported completed, so the training probably did.",
             cannot_decide=(f"how the run on {names} ended: it has no final digest",),

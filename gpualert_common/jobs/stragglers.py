@@ -17,6 +17,8 @@ from gpualert_common.structs import Struct
 
 _LEAST_S = 120.0
 """Loading and compiling take the first minutes: until then, times of steps differ."""
+_MOST_SLOW = 4
+"""Of so many nodes, one may be slow; more of them are no stragglers."""
 _SPINNING_PERCENT = 85.0
 """Load of a GPU that waits in a collective of NCCL, or works all the time."""
 _BUSY_PERCENT = 60.0
@@ -36,6 +38,10 @@ class Straggler(Struct, frozen=True):
     is_supported: bool
 
 
+_Place = tuple[JobNode, int | None]
+"""A node, and a rank on it where the value is that of one rank."""
+
+
 def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
     """Return the straggler of a job; None without one, and without enough nodes to compare."""
     trained = [node for node in nodes if _duration(node) >= _LEAST_S]
@@ -45,7 +51,7 @@ def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
         sign
         for sign in (
             _find_slow_rank(trained),
-            _find_slow_node({node.title: _pace(node) for node in trained}, trained, "a step takes"),
+            _find_slow_node(trained),
             _find_low_clock(trained),
             _find_starved_rank(trained),
         )
@@ -56,7 +62,7 @@ def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
     # A busy rank alone is no proof: the others may wait for their data.
     busy = _find_busy_rank(trained)
     first = signs[0]
-    own = [one for one in (*signs, busy) if one and one.node.title == first.node.title]
+    own = [one for one in (*signs, busy) if one and one.node is first.node]
     return Straggler(
         first.node,
         next((one.rank for one in own if one.rank is not None), None),
@@ -67,58 +73,69 @@ def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
 
 
 def _find_slow_rank(nodes: Sequence[JobNode]) -> Straggler | None:
-    times = {
-        (node.title, one.rank): one.step_s
+    times: dict[_Place, float] = {
+        (node, one.rank): one.step_s
         for node in nodes
         for run in node.runs
         for one in run.ranks
         if one.step_s is not None
     }
-    if len(times) < LEAST_GPUS:
+    found = _find_outlier(times)
+    if found is None:
         return None
-    (title, rank), slowest = max(times.items(), key=lambda one: one[1])
-    usual = median(value for key, value in times.items() if key != (title, rank))
-    if usual >= STRAGGLER_RATIO * slowest:
-        return None
-    node = next(one for one in nodes if one.title == title)
+    node, rank, slowest, usual = found
     text = f"a step of rank {rank} takes {slowest:.3g} s, and {usual:.3g} s on most other ranks"
     return Straggler(node, rank, round(100 * usual / slowest), (text,), False)
 
 
-def _find_slow_node(
-    times: Mapping[str, float | None], nodes: Sequence[JobNode], words: str
-) -> Straggler | None:
-    known = {title: value for title, value in times.items() if value is not None}
-    if len(known) < LEAST_GPUS:
+def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
+    times: dict[_Place, float] = {
+        (node, None): pace for node in nodes if (pace := _find_pace(node)) is not None
+    }
+    found = _find_outlier(times)
+    if found is None:
         return None
-    title, slowest = max(known.items(), key=lambda one: one[1])
-    usual = median(value for key, value in known.items() if key != title)
-    if usual >= STRAGGLER_RATIO * slowest:
-        return None
-    node = next(one for one in nodes if one.title == title)
-    text = f"{words} {slowest:.3g} s on {title}, and {usual:.3g} s on most other nodes"
+    node, _, slowest, usual = found
+    text = f"a step takes {slowest:.3g} s on {node.title}, and {usual:.3g} s on most other nodes"
     return Straggler(node, None, round(100 * usual / slowest), (text,), False)
 
 
 def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
-    clocks = {
-        node.title: run.clock_ratio
+    slowness: dict[_Place, float] = {
+        (node, None): 1 / run.clock_ratio
         for node in nodes
         for run in node.runs
         if run.clock_ratio is not None
     }
-    if len(clocks) < LEAST_GPUS:
+    found = _find_outlier(slowness)
+    if found is None:
         return None
-    title, lowest = min(clocks.items(), key=lambda one: one[1])
-    usual = median(value for key, value in clocks.items() if key != title)
-    if lowest >= STRAGGLER_RATIO * usual:
-        return None
-    node = next(one for one in nodes if one.title == title)
+    node, _, slowest, usual = found
     text = (
-        f"a GPU of {title} ran at {round(100 * lowest)} % of its highest clock, and those of most"
-        f" other nodes at {round(100 * usual)} %"
+        f"a GPU of {node.title} ran at {round(100 / slowest)} % of its highest clock, and those of"
+        f" most other nodes at {round(100 / usual)} %"
     )
-    return Straggler(node, None, round(100 * lowest / usual), (text,), False)
+    return Straggler(node, None, round(100 * usual / slowest), (text,), False)
+
+
+def _find_outlier(
+    values: Mapping[_Place, float],
+) -> tuple[JobNode, int | None, float, float] | None:
+    """Return the node and rank with the highest value, that value, and the usual one.
+
+    None where it is not far from the others, or where many nodes are: then it is a part of the job
+    that has more work.
+    """
+    if len(values) < LEAST_GPUS:
+        return None
+    (node, rank), slowest = max(values.items(), key=lambda one: (one[1], one[0][0].title))
+    usual = median(value for key, value in values.items() if key != (node, rank))
+    if usual >= STRAGGLER_RATIO * slowest:
+        return None
+    slow = {key[0] for key, value in values.items() if usual < STRAGGLER_RATIO * value}
+    if len(slow) > max(1, len({key[0] for key in values}) // _MOST_SLOW):
+        return None
+    return node, rank, slowest, usual
 
 
 def _find_busy_rank(nodes: Sequence[JobNode]) -> Straggler | None:
@@ -176,5 +193,5 @@ def _duration(node: JobNode) -> float:
     return max((run.ended_at or run.at) - run.started_at for run in node.runs)
 
 
-def _pace(node: JobNode) -> float | None:
+def _find_pace(node: JobNode) -> float | None:
     return max((run.pace_s for run in node.runs if run.pace_s is not None), default=None)

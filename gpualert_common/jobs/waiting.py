@@ -12,7 +12,7 @@ from gpualert_common.jobs.roots import Root
 MOST_WAIT_S = 300.0
 """People wait for the alert.  A node that vanished is silent by then: its digest is renewed every
 two minutes at most."""
-_ROOT_S = 5.0
+_ROOT_S = 4.0
 """A node that failed at the same moment has its verdict, and its digest stored, within seconds."""
 _WEAK_ROOT_S = 20.0
 """An error that may be the answer to a lost peer: the node that was lost may need longer, for the
@@ -55,9 +55,13 @@ def find_due_time(
     silent = [node for node in nodes if node.state is not NodeState.ENDED and node.is_overdue]
     if len(silent) > len(nodes) / 2:  # the store failed, and its nodes come back one by one
         return min(bound, min(failed) + _SEVERAL_S)
+    absent = len(silent) + max(0, (expected or 0) - len(nodes))
+    is_weak = root is None or root.failure.kind < FailureKind.HUNG
+    may_return = is_weak and absent > 1
     if root is not None and not root.failure.is_provisional:
         kind = root.failure.kind
         wait_s = _STOPPED_S if root.rivals else _OF_KIND.get(kind, _STOPPED_S)
+        wait_s = _SEVERAL_S if may_return else wait_s
         heard_at = root.failure.run.heard_at
         if kind is FailureKind.SPECIFIC and not _has_trained(nodes):
             wait_s = _START_S
@@ -66,8 +70,7 @@ def find_due_time(
     if is_over:
         is_missing = expected is not None and len(nodes) < expected
         wait_s = _MISSING_S if is_missing else _ROOT_S
-        is_weak = root is None or root.failure.kind < FailureKind.HUNG
-        wait_s = _SEVERAL_S if is_weak and len(silent) > 1 else wait_s
+        wait_s = _SEVERAL_S if may_return else wait_s
         bound = min(bound, last_heard + wait_s)
     return bound
 

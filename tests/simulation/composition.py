@@ -17,7 +17,7 @@ from gpualert_common.jobs.digest import (
 from gpualert_common.stacks.activities import StackActivity
 from gpualert_common.structs import replace
 from tests.simulation.endings import LOST_HOST, RANK, make_template
-from tests.simulation.job import RANKS_OF_NODE, TOTAL_STEPS, SimulatedJob, SimulatedNode
+from tests.simulation.job import TOTAL_STEPS, SimulatedJob, SimulatedNode
 
 _GIB = 1 << 30
 Text = TypeVar("Text", str, str | int | float | bool | None)
@@ -27,9 +27,7 @@ _STACKS_S = 120.0
 _WARNS_S = 300.0
 
 
-def compose_running(
-    job: SimulatedJob, node: SimulatedNode, at: float, sequence: int
-) -> Digest:
+def compose_running(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
     """Return the digest of a run that goes on, at a true time."""
     local = at + node.clock_offset_s
     position = job.position(at)
@@ -183,9 +181,7 @@ def _step_of(
     return job.step_s * own * chance.uniform(0.97, 1.03)
 
 
-def _compose_telemetry(
-    node: SimulatedNode, slow: float, chance: Random
-) -> TelemetryDigest:
+def _compose_telemetry(node: SimulatedNode, slow: float, chance: Random) -> TelemetryDigest:
     is_throttled = slow > 1 and node.slow_sign == "clock" and bool(node.slow_ranks)
     return TelemetryDigest(
         gpus=len(node.ranks),

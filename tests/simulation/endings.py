@@ -127,7 +127,9 @@ def _oom_kill() -> Scene:
 
 
 ENDINGS: dict[str, Callable[[], Scene]] = {
-    "completed": lambda: _scene(code=0, own=0, others=0, first=plain(falling(Random(3)), range(1, 5001, 20), 5000)),
+    "completed": lambda: _scene(
+        code=0, own=0, others=0, first=plain(falling(Random(3)), range(1, 5001, 20), 5000)
+    ),
     "cuda_oom": lambda: _scene(
         _raises(CUDA_OOM.splitlines()[-1].format(asked=9.5, gpu=3, total=79.2, free=1.2, held=70))
     ),

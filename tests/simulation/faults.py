@@ -11,6 +11,8 @@ Fault = Callable[[SimulatedJob], None]
 
 _MODES = ("closed", "watchdog", "srun", "agents")
 """Ways in which the loss of a rank reaches the other nodes."""
+_TIMEOUTS_S = (180.0, 180.0, 180.0, 600.0)
+"""Time-outs of NCCL; ten minutes is the usual one, and takes the longest to simulate."""
 
 
 def end_node(
@@ -35,7 +37,7 @@ def cascade(
     job.halted_at = at
     main = chance.choice(list(modes))
     purity = chance.choice((1.0, 0.95, 0.8))
-    timeout_s = chance.choice((120.0, 300.0, 600.0))
+    timeout_s = chance.choice(_TIMEOUTS_S)
     for node in job.others(*lost):
         mode = main if chance.random() < purity else chance.choice(list(modes))
         node.lost_host = chance.choice(lost if chance.random() < 0.3 else job.nodes).host
@@ -82,7 +84,7 @@ def hang(job: SimulatedJob) -> None:
     causes = frozenset({"collective", "idle_hang"})
     job.truth = Truth(causes, frozenset({culprit.host}), frozenset({late}))
     ending = chance.choice(("watchdog", "watchdog", "time_limit"))
-    timeout_s = {"watchdog": 600.0, "time_limit": 1500.0}[ending]
+    timeout_s = chance.choice(_TIMEOUTS_S) if ending == "watchdog" else 420.0
     for node in job.nodes:
         failed_at = job.fault_at + timeout_s + chance.uniform(0.0, 15.0)
         end_node(job, node, ending, failed_at, chance.uniform(0.3, 10.0))
@@ -101,7 +103,7 @@ def network_split(job: SimulatedJob) -> None:
     hosts |= {rest[0].host} if len(rest) == 1 else set()
     job.truth = Truth(frozenset({"collective", "network"}), frozenset(hosts))
     job.halted_at = job.fault_at
-    timeout_s = chance.choice((0.0, 120.0, 600.0))
+    timeout_s = chance.choice((0.0, 0.0, *_TIMEOUTS_S))
     for own, others in ((part, rest), (rest, part)):
         for node in own:
             node.lost_host = chance.choice(others).host
@@ -130,7 +132,9 @@ def straggler(job: SimulatedJob) -> None:
         failed_at = job.fault_at + chance.uniform(0.0, 2.0)
         end_node(job, node, ending, failed_at, chance.uniform(0.1, 6.0))
     if ending == "time_limit":
-        job.truth = Truth(frozenset({"straggler", "time_limit"}), job.truth.culprits, job.truth.ranks)
+        job.truth = Truth(
+            frozenset({"straggler", "time_limit"}), job.truth.culprits, job.truth.ranks
+        )
 
 
 def wrong_config(job: SimulatedJob) -> None:
@@ -177,7 +181,9 @@ def nan_loss(job: SimulatedJob) -> None:
     ending = "nan_loss" if way == "all" else "nan_completed"
     job.wants_good_ends = way == "completed"
     for node in job.nodes:
-        end_node(job, node, ending, job.fault_at + chance.uniform(0.0, 3.0), chance.uniform(0.5, 9.0))
+        end_node(
+            job, node, ending, job.fault_at + chance.uniform(0.0, 3.0), chance.uniform(0.5, 9.0)
+        )
 
 
 def _end_all(job: SimulatedJob, causes: tuple[str, ...], endings: tuple[str, ...]) -> None:

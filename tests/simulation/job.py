@@ -21,9 +21,9 @@ TOTAL_STEPS = 100_000
 class Truth:
     """Correct verdicts.
 
-    ``causes`` are those that are right, the best one first.  ``culprits`` are the hosts of which one
-    has to be named; with "" among them, no host is right, too.  ``ranks`` likewise, where the rank
-    can be known; empty: any is right.
+    ``causes`` are those that are right.  ``culprits`` are the hosts of which one has to be named;
+    with "" among them, no host is right, too.  ``ranks`` likewise, where the rank can be known;
+    empty: any is right.
     """
 
     causes: frozenset[str]
@@ -58,8 +58,8 @@ class SimulatedNode:
     dead_at: float | None = None
     sender_dead_at: float | None = None
     clock_offset_s: float = 0.0
-    clock: ClockOffset = ClockOffset()
-    store: StoreConditions = StoreConditions()
+    clock: ClockOffset = field(default_factory=ClockOffset)
+    store: StoreConditions = field(default_factory=StoreConditions)
     late_ranks: frozenset[int] = frozenset()
     slow_ranks: frozenset[int] = frozenset()
     slow_sign: str = ""
@@ -69,10 +69,10 @@ class SimulatedNode:
 class SimulatedJob:
     """A job of some nodes; ``halted_at`` is the time of the last step of all ranks.
 
-    ``alerts_on`` are the ends that people want to know: "failure" or "always".  ``earlier`` are
+    With ``wants_good_ends``, people want an alert about a job that completes, too.  ``earlier`` are
     digests of earlier attempts in the same folder, with the times of their files.  The sender of
-    the first claim is killed ``owner_killed_after_s`` after it made that.  ``store_offset_s`` is None where the writer's
-    own clock stamps the files.
+    the first claim is killed ``owner_killed_after_s`` after it made that.  ``store_offset_s`` is
+    None where the writer's own clock stamps the files.
     """
 
     key: str

@@ -21,7 +21,7 @@ from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_reading import JobReader
 from tests.simulation.store import StorePlace
 
-_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a folder in memory, so that no disk is measured
+_SHARED_MEMORY = Path("/dev/shm")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.notify.job_agreement import NOTE_S
 from tests.simulation.composition import compose_ended, compose_running
 from tests.simulation.job import SimulatedJob, SimulatedNode
-from tests.simulation.store import SimulatedStore, StorePlace
+from tests.simulation.store import CountingStore, StorePlace
 from tests.simulation.virtual_time import Clock
 
 _DELIVERY_S = 1.0
@@ -22,7 +22,8 @@ _RETRY_S = 15.0
 
 @dataclass(frozen=True)
 class SentAlert:
-    """An alert that a node sent, decided at a true time; without a report it is about its own run only."""
+    """An alert, and the true time of the decision to send it; without a report it is about the run
+    of the sender only."""
 
     at: float
     by: str
@@ -67,7 +68,7 @@ class NodeProcesses:
         job: SimulatedJob,
         node: SimulatedNode,
         clock: Clock,
-        store: SimulatedStore,
+        store: CountingStore,
         outcome: JobOutcome,
     ) -> None:
         self._job, self._node, self._clock, self._outcome = job, node, clock, outcome
@@ -129,8 +130,9 @@ class NodeProcesses:
         cost.seconds += self._clock.now() - began
 
     def _deliver(self, alert: JobAlert, step: JobAlertStep) -> None:
-        self._outcome.alerts.append(SentAlert(self._clock.now(), self._node.host, step))
+        decided_at = self._clock.now()
         self._clock.sleep(_DELIVERY_S)
+        self._outcome.alerts.append(SentAlert(decided_at, self._node.host, step))
         deadline = self._clock.now() + NOTE_S
         while True:
             try:

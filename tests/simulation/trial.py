@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from gpualert_common.jobs.digest_codec import encode_file
+from gpualert_common.jobs.renewal_schedule import find_interval_s
 from tests.simulation.disturbances import DISTURBANCES
 from tests.simulation.faults import FAULTS
 from tests.simulation.job import SimulatedJob, make_job
@@ -22,21 +23,25 @@ _MOST_S = 3600.0
 class TrialResult:
     """Result of one simulated job.
 
-    ``verdict_s`` is the time from the last digest of the job to its alert, 0 for an alert that did
-    not need the last ones.  ``cpu_s`` is that of the whole simulation.
+    ``verdict_s`` is the time from the last digest of an ended run before the alert to the decision
+    to send it.  ``is_early`` says that other digests came later: it did not need them.  ``waits``
+    are the requests of a node from its end until it leaves the alert to another one.  ``cpu_s`` is
+    the time of the whole simulation.
     """
 
     fault: str
     disturbance: str
     seed: int
+    nodes: int
     has_cause: bool
     has_culprit: bool
     alerts: int
     additions: int
     verdict_s: float
+    is_early: bool
     cpu_s: float
     renewals_per_minute: float
-    waits_per_minute: float
+    waits: float
     owner_per_minute: float
     digest_bytes: float
     answer: str
@@ -55,15 +60,10 @@ class TrialResult:
 
 def plan_job(fault: str, disturbance: str, seed: int, nodes: int) -> SimulatedJob:
     """Return the job of that variant, always the same one."""
-    job = make_job(fault, disturbance, seed, nodes, interval_of(nodes))
+    job = make_job(fault, disturbance, seed, nodes, find_interval_s(nodes))
     FAULTS[fault](job)
     DISTURBANCES[disturbance](job)
     return job
-
-
-def interval_of(nodes: int) -> float:
-    """Return the time between two renewals in a job of that size."""
-    return min(120.0, max(10.0, nodes / 6))
 
 
 def simulate(job: SimulatedJob) -> tuple[JobOutcome, StorePlace]:
@@ -83,7 +83,7 @@ def simulate(job: SimulatedJob) -> tuple[JobOutcome, StorePlace]:
         store = SimulatedStore(place, clock, chance, node.store, node.clock_offset_s)
         store.on_created = watch_claims
         processes = NodeProcesses(job, node, clock, store, outcome)
-        if job.has_trained:
+        if job.has_trained and (node.store.outages or node.store.late_s):
             processes.store_earlier(place)
         ended_at = _earliest(node.dead_at, node.ended_at)
         clock.start(node.heard_from, processes.renew, ended_at)
@@ -107,7 +107,7 @@ def judge(job: SimulatedJob, seed: int, outcome: JobOutcome, cpu_s: float) -> Tr
     truth, alerts = job.truth, outcome.alerts
     first = next((one for one in alerts if one.step.report is not None), None)
     report = first.step.report if first is not None else None
-    has_cause = has_culprit = False
+    has_cause = has_culprit = is_early = False
     answer, verdict_s = f"{len(alerts)} alerts, none about the job", 0.0
     if report is not None and first is not None:
         verdict = report.verdict
@@ -122,21 +122,24 @@ def judge(job: SimulatedJob, seed: int, outcome: JobOutcome, cpu_s: float) -> Tr
             words = [f"rank {rank} " for node in named for rank in node.ranks]
             has_culprit |= any(word in slow for word in (*words, *(one.host for one in named)))
         answer = f"{verdict.cause} on {verdict.host or 'no node'} rank {rank}: {verdict.headline}"
-        last = max((at for at in outcome.published if at <= first.at), default=first.at)
-        verdict_s = first.at - last
+        before = [at for at in outcome.published if at <= first.at]
+        verdict_s = first.at - max(before, default=first.at)
+        is_early = len(before) < len(outcome.published)
     ranks = ",".join(map(str, sorted(truth.ranks))) or "any"
     return TrialResult(
         fault=job.fault,
         disturbance=job.disturbance,
         seed=seed,
+        nodes=len(job.nodes),
         has_cause=has_cause,
         has_culprit=has_culprit,
         alerts=len({(one.step.attempt, one.step.number, one.by) for one in alerts}),
         additions=sum(one.step.number > 1 for one in alerts),
         verdict_s=verdict_s,
+        is_early=is_early,
         cpu_s=cpu_s,
         renewals_per_minute=outcome.renewing.per_minute,
-        waits_per_minute=outcome.waiting.per_minute,
+        waits=outcome.waiting.requests / max(1, outcome.waiting.nodes),
         owner_per_minute=outcome.owning.per_minute,
         digest_bytes=outcome.written_bytes / max(1, outcome.digests),
         answer=answer,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from greenlet import getcurrent, greenlet
+from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]
 
 EPOCH = 1_800_000_000.0
 """Begin of virtual time, in seconds since the epoch."""
@@ -57,9 +57,7 @@ class VirtualTime:
         """Return the true time in seconds since the epoch."""
         return self._now
 
-    def start(
-        self, at: float, action: Callable[[], None], killed_at: float | None = None
-    ) -> None:
+    def start(self, at: float, action: Callable[[], None], killed_at: float | None = None) -> None:
         """Start a process at a time; it ends by SIGKILL at ``killed_at``."""
         process = greenlet(lambda: self._run(action), self._hub)
         if killed_at is not None:

@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the choice of the runs, and the options of a removal."""
     parser.description = (
         "Remove the records of old runs. The runs are shown first. The history keeps what it needs "
-        "to compare later runs with them. With --jobs, the folders of old jobs in the job directory "
-        "are removed instead."
+        "to compare later runs with them. With --jobs, old jobs in the job directory are removed "
+        "instead."
     )
     parser.add_argument(
         "--older-than",
