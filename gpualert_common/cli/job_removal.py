@@ -8,12 +8,12 @@ import time
 from fnmatch import fnmatchcase
 
 from gpualert_common.cli import printing
-from gpualert_common.cli.columns import Column, format_table
 from gpualert_common.cli.run_table import format_start
 from gpualert_common.errors import StoreError, UsageError
 from gpualert_common.job_store import PrunableStore, open_store
 from gpualert_common.job_store.old_jobs import StoredJob, list_old_jobs
 from gpualert_common.report.formatting import size
+from gpualert_common.report.tables import Column, format_table
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
 

@@ -89,10 +89,10 @@ class DirectoryStore:
 
     def find_file(self, path: str) -> StoredFile | None:
         """Return a regular file of a trusted owner; None where there is none."""
-        *folders, name = self._split_file(path)
+        *folders, name = split_named(self._place, path)
 
         def find_once() -> StoredFile | None:
-            with self._open(folders) as (fd, is_trusted):
+            with open_folder(self._place, folders) as (fd, is_trusted):
                 status = os.stat(name, dir_fd=fd, follow_symlinks=False)
                 if not stat.S_ISREG(status.st_mode) or not is_trusted(status):
                     return None

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
+from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digest import MOST_BYTES, ClockOffset, Digest, StoredDigest
 from gpualert_common.jobs.digest_codec import decode_file, encode_file, is_plausible
@@ -96,6 +97,16 @@ class JobDirectory:
     def write_digest(self, digest: Digest) -> None:
         """Write or renew a digest.  Raises StoreError."""
         self.store.write(self._path(_DIGESTS, digest.run_id), encode_file(digest))
+
+    def write_last_digest(self, digest: Digest) -> None:
+        """Write the last digest of a run, and read it back.  Raises StoreError.
+
+        A write of an earlier one may arrive late, or the store may have damaged it.
+        """
+        data, path = encode_file(digest), self._path(_DIGESTS, digest.run_id)
+        self.store.write(path, data)
+        if self.store.read(path, MOST_BYTES + 1) != data:
+            raise StoreError(f"{path}: the store has another content than was written")
 
     def list_digests(self) -> list[StoredFile]:
         """Return the files of all digests.  Raises StoreError."""

@@ -45,7 +45,7 @@ def publish_final(
     directory: JobDirectory | None = None,
     known_secrets: tuple[str, ...] = (),
 ) -> Digest | None:
-    """Write the last digest of a run into its job directory, and return it: one request.
+    """Write the last digest of a run into its job directory, and return it: two requests.
 
     It may be repeated, as once the verdict is better known.  None for a run without a job
     directory, or without an end.  Raises StoreError where that failed: the run is marked, so that a
@@ -62,7 +62,7 @@ def publish_final(
     try:
         directory = open_job_directory(record) if directory is None else directory
         _await_helper(record)
-        directory.write_digest(digest)
+        directory.write_last_digest(digest)
     except StoreError as error:
         notes.note_failure(str(error))
         raise

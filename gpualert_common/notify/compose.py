@@ -13,8 +13,8 @@ from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
+from gpualert_common.notify.job_alert_view import view_as_job
 from gpualert_common.notify.job_part import JobPart, read_part, read_report
-from gpualert_common.notify.job_view import view_as_job
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.report_maker import ReportMaker
 from gpualert_common.record import OUTCOME, Record
@@ -139,7 +139,7 @@ def _compose(
         log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
     if job is not None:
-        view = view_as_job(view, job, read_part(record) or JobPart(), TextSanitizer(redactor))
+        view = view_as_job(view, job, read_part(record) or JobPart(), redactor)
     masked = sum(artifact.redactions for artifact in bundle.artifacts) + report.redactions
     view = replace(view, redactions=view.redactions + masked)
     subject, text, html = _render(view, budget, record, known_secrets)

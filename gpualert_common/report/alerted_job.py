@@ -5,11 +5,11 @@ from __future__ import annotations
 from gpualert_common.structs import Struct
 
 
-class JobNodesRow(Struct, frozen=True, kw_only=True):
-    """A row of the table: one node, or several whose rows are equal, such as "gpu[001-748]".
+class AlertedNodes(Struct, frozen=True, kw_only=True):
+    """A row of the table: one node, or ``count`` that say the same, such as "gpu[001-748]".
 
-    ``part`` is culprit, same, cascade, healthy or unknown.  ``failed_after`` is the time from the
-    root cause to the failure in words, such as "3 s"; empty if it is not known, or there is none.
+    ``part`` is "culprit", "same cause", "cascade", "healthy" or "unknown".  ``since_root`` is the
+    time from the root cause to the failure in words, such as "+3s"; empty if it is not known.
     """
 
     nodes: str
@@ -18,8 +18,9 @@ class JobNodesRow(Struct, frozen=True, kw_only=True):
     state: str
     part: str
     cause: str
-    failed_after: str
-    step: str
+    since_root: str
+    last_step: str
+    is_culprit: bool
 
 
 class AlertedJob(Struct, frozen=True, kw_only=True):
@@ -28,7 +29,7 @@ class AlertedJob(Struct, frozen=True, kw_only=True):
     ``culprit`` is the node with the root cause, ``rank`` its rank; both empty where the cause is
     one of the whole job.  ``culprit_record`` is the place of its record, ``is_here`` says that the
     alert is sent by that node, and carries its log.  ``number`` is more than 1 for an addition to
-    an alert that named another cause.
+    an alert that named another cause.  ``table`` has the rows as lines of text.
     """
 
     key: str
@@ -41,8 +42,9 @@ class AlertedJob(Struct, frozen=True, kw_only=True):
     is_here: bool
     node_count: int
     expected_nodes: int | None
-    rows: tuple[JobNodesRow, ...]
+    rows: tuple[AlertedNodes, ...]
     rows_left: int = 0
+    table: tuple[str, ...] = ()
 
     @property
     def is_addition(self) -> bool:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 from tests.benchmarks import (
     alert,
+    digests,
     ending,
     flood,
     guardian,
     launch,
     listing,
+    merging,
     observing,
     redact,
     report,
@@ -42,9 +44,11 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "alert": alert.measure,
     "observe": observing.measure,
     "telemetry": observing.measure_telemetry,
+    "digests": digests.measure,
     "listing": listing.measure,
     "stacks": stacks.measure,
     "report": report.measure,
+    "merging": merging.measure,
 }
 
 ENGINES: dict[str, Callable[[Bench], Row]] = {

@@ -284,6 +284,12 @@ def test_digest_has_ranks_and_gpus_of_the_telemetry(lab: Lab) -> None:
     assert (ranks[9].sequence, ranks[9].code, ranks[9].gpu_percent) == (40, -9, 4.0)
     assert digest.telemetry is not None
     assert (digest.telemetry.gpus, digest.telemetry.gpu_percent) == (2, 52.0)
+    positions = {"group": "default_pg", "ranks": [{"rank": 8, "entered": 44, "completed": 44}]}
+    writer.add(
+        now, [("flight_recorder", SourceEvent("collective_positions", "job", "", positions))]
+    )
+    later = {one.rank: one for one in make_digest(record).ranks}
+    assert (later[8].sequence, later[8].completed, later[9].sequence) == (44, 44, 40)
     killed = next(one for one in digest.observations if one.source == "processes")
     assert (killed.cause, killed.rank, killed.is_cascade) == ("killed_unknown", 9, False)
     assert job.let_end() == 0
