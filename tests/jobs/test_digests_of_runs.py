@@ -106,15 +106,20 @@ def test_digest_appears_and_is_final_with_the_verdict(lab: Lab) -> None:
 
 
 def test_successful_run_without_alerts_publishes_its_end(lab: Lab) -> None:
-    """A run that people are not notified of has a final digest, too."""
+    """A run that people are not notified of has a final digest, too, and no process that renews a
+    digest outlives its run."""
     job = JobOfOneNode(lab, "true")
     job.await_digest(lambda _one: True, "a digest")
+    assert any("renewal_program" in command for command in lab.living().values())
+    assert publish_final(job.record) is None, "it has no end"
     assert job.let_end() == 0
+    assert not any("renewal_program" in command for command in lab.living().values())
     final = job.await_final()
     assert final.verdict is not None
     assert final.verdict.disposition is Disposition.COMPLETED
 
 
+@pytest.mark.e2e
 def test_secrets_and_control_characters_stay_on_the_machine(lab: Lab) -> None:
     """Secrets in the command and in the log are masked in a digest, and its texts are plain."""
     end = f"echo 'RuntimeError: token {SECRET} \x1b[31mrefused'; exit 1; : --token {SECRET}"
@@ -128,7 +133,9 @@ def test_secrets_and_control_characters_stay_on_the_machine(lab: Lab) -> None:
     assert "\\u001b" not in stored
 
 
-@pytest.mark.parametrize("killed", ["supervisor", "everything"])
+@pytest.mark.parametrize(
+    "killed", ["supervisor", pytest.param("everything", marks=pytest.mark.e2e)]
+)
 def test_killed_supervisor_leaves_a_digest_that_is_made_final(lab: Lab, killed: str) -> None:
     """After SIGKILL of the supervisor, or of all processes, the digest has no end until somebody
     recovers the run."""
@@ -164,6 +171,7 @@ def break_place(job: JobOfOneNode, fault: str) -> None:
         (job.place / "job-train").symlink_to("/nowhere")
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("fault", ["removed", "replaced"])
 def test_lost_directory_does_not_touch_the_run(lab: Lab, fault: str) -> None:
     """A job directory that becomes unusable costs the digests and nothing else: status and log are
@@ -204,22 +212,6 @@ def test_unusable_directory_from_the_start_does_not_touch_the_run(lab: Lab) -> N
     assert sum(event.name == LOST for event in job.record.events()) == 1
 
 
-def test_helper_ends_with_its_run(lab: Lab) -> None:
-    """No process that renews a digest outlives its run."""
-    job = JobOfOneNode(lab, "true")
-    job.await_digest(lambda _one: True, "a digest")
-    assert any("renewal_program" in command for command in lab.living().values())
-    assert job.let_end() == 0
-    assert not any("renewal_program" in command for command in lab.living().values())
-
-
-def test_run_without_an_end_is_not_published(lab: Lab) -> None:
-    """The last digest of a run that goes on is not written."""
-    job = JobOfOneNode(lab, "true")
-    assert publish_final(job.record) is None
-    assert job.let_end() == 0
-
-
 def test_run_without_a_job_directory_has_no_helper(lab: Lab) -> None:
     """A run that judges alone starts no process for digests, and publishes nothing."""
     assert lab.run("true").returncode == 0
@@ -227,6 +219,7 @@ def test_run_without_a_job_directory_has_no_helper(lab: Lab) -> None:
     assert not UNPUBLISHED.list_records(find_state_dir(lab.record().path))
 
 
+@pytest.mark.e2e
 def test_mark_of_a_removed_record_is_dropped(lab: Lab) -> None:
     """A mark without a record, or of a run that ended long ago, is removed."""
     job = JobOfOneNode(lab, "true")
