@@ -25,6 +25,7 @@ from gpualert_common.record import Record
 from gpualert_common.record.marks import UNPUBLISHED, find_state_dir
 from gpualert_common.telemetry.source import Sample, SourceEvent
 from gpualert_common.telemetry.storage import TelemetryWriter
+from tests.job_store.s3_server import BUCKET, client_environment, s3_server
 from tests.supervised import Lab, Supervised, shell, until
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -40,15 +41,17 @@ class JobOfOneNode:
 
     def __init__(self, lab: Lab, end: str = FAILURE, place: str | None = None) -> None:
         self.lab = lab
-        self.place = Path(place or lab.home / "jobs")
-        options = ("--job", "train", "--job-dir", str(self.place))
+        address = place or str(lab.home / "jobs")
+        self.address = address
+        self.place = Path(address)
+        options = ("--job", "train", "--job-dir", address)
         self.run: Supervised = lab.launch(*shell(TRAINING + end), options=options)
         self.record = self.run.record
 
     @property
     def directory(self) -> JobDirectory:
         """The job directory, as another node sees it."""
-        return JobDirectory(open_store(str(self.place)), "job-train")
+        return JobDirectory(open_store(self.address), "job-train")
 
     def read(self) -> Digest | None:
         """Return the digest of the run, if there is one."""
@@ -117,6 +120,25 @@ def test_successful_run_without_alerts_publishes_its_end(lab: Lab) -> None:
     final = job.await_final()
     assert final.verdict is not None
     assert final.verdict.disposition is Disposition.COMPLETED
+
+
+@pytest.mark.e2e
+def test_digest_in_a_bucket(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an object store digests are as in a directory; its stamps, whole seconds, show the clock
+    to half a second."""
+    with s3_server(lab.home / "s3.log") as (port, _process):
+        for name, value in client_environment(port).items():
+            monkeypatch.setenv(name, value)
+        job = JobOfOneNode(lab, place=f"s3://{BUCKET}/shared")
+        began = job.await_digest(
+            lambda one: one.progress is not None and one.sequence > 1, "the second digest"
+        )
+        assert began.clock.basis is ClockBasis.STORE
+        assert abs(began.clock.offset_s) <= began.clock.error_s < 1.5
+        assert job.let_end() == 3
+        final = job.await_final()
+        assert final.verdict is not None
+        until(lambda: read_state(job.record).is_final, "the note in the record")
 
 
 @pytest.mark.e2e
