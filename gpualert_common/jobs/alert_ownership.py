@@ -44,8 +44,9 @@ store took half a second for each digest of a batch."""
 SENDING_LEASE_S = 180.0
 """The same for an owner that had decided to send: most probably it did, and could not note it since
 the store fails for it."""
-MERGE_S = 2.0
-"""Time between two readings of the digests by the owner."""
+MERGE_S, MOST_MERGE_S = 2.0, 4.0
+"""Time between two readings of the digests by the owner, at first and at last."""
+_MERGE_GROWTH = 1.2
 FIRST_POLL_S, MOST_POLL_S = 1.0, 20.0
 """Time between two readings of the claim by the others, at first and at last."""
 _POLL_GROWTH = 1.5
@@ -110,6 +111,7 @@ class JobAlert:
         self._sent: dict[ClaimName, AlertClaim] = {}
         self._seen: tuple[ClaimName, AlertClaim | None, float] | None = None
         self._poll_s = FIRST_POLL_S
+        self._merge_s = MERGE_S
         self._is_alone = False
         self._failing_since: float | None = None
         self._retry_s = FIRST_POLL_S
@@ -235,8 +237,9 @@ class JobAlert:
             self._place = ClaimedAttempt(name.attempt)
         if not (is_late or report.is_settled or corrected >= report.due_at):
             because = "the digests of other nodes may change the cause"
-            left_s = max(0.0, report.due_at - corrected)
-            return self._wait(because, now + min(MERGE_S, left_s))
+            pause_s = min(self._merge_s, max(0.0, report.due_at - corrected))
+            self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
+            return self._wait(because, now + pause_s)
         verdict = report.verdict
         if report.state is JobState.RUNNING and verdict.cause == "none":
             return self._release(ClaimRelease.JOB_RUNS, report, now)
