@@ -68,7 +68,7 @@ def start_nodes(count: int) -> Iterator[list[Node]]:
     finally:
         for node in nodes:
             node.init.kill()
-            node.init.wait()
+            node.init.communicate()
         for name in (*(node.namespace for node in nodes), switch):
             subprocess.run(["ip", "netns", "delete", name], capture_output=True)
 

@@ -43,12 +43,13 @@ class RealJob:
         variables = {"GPUALERT_STATE_DIR": str(self.state(index)), "GPUALERT_OBSERVE": "true"}
         variables |= {"GLOO_SOCKET_IFNAME": "eth0", "PEER_TIMEOUT_S": "8", "OMP_NUM_THREADS": "1"}
         variables |= {"MASTER_NODE": self.nodes[0].name, "GPUALERT_NOTIFY": "mailbox"}
-        return self.lab.start(
-            self.nodes[index].command(*command),
-            env={**os.environ, **self.lab.environment(), **variables},
-            stdout=(self.lab.home / f"node{index}.out").open("wb"),
-            stderr=subprocess.STDOUT,
-        )
+        with (self.lab.home / f"node{index}.out").open("wb") as output:
+            return self.lab.start(
+                self.nodes[index].command(*command),
+                env={**os.environ, **self.lab.environment(), **variables},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
 
     def state(self, index: int) -> Path:
         """Return the state directory of a node."""
