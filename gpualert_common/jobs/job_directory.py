@@ -16,7 +16,12 @@ from enum import StrEnum
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digest import MOST_BYTES, ClockOffset, Digest, StoredDigest
-from gpualert_common.jobs.digest_codec import decode_file, encode_file, is_plausible
+from gpualert_common.jobs.digest_codec import (
+    decode_file,
+    encode_file,
+    is_plausible,
+    is_plausible_offset,
+)
 from gpualert_common.quantities import Number, Time
 from gpualert_common.structs import Struct, field
 
@@ -164,7 +169,8 @@ class JobDirectory:
     def read_reference(self) -> ReferenceClock | None:
         """Return the clock to compare with; None where there is none.  Raises StoreError."""
         data = self.store.read(self._path(_CLOCKS, _REFERENCE), _MOST_REFERENCE_BYTES)
-        return None if data is None else decode_file(ReferenceClock, data)
+        found = None if data is None else decode_file(ReferenceClock, data)
+        return found if found is not None and is_plausible_offset(found.clock) else None
 
     def write_reference(self, reference: ReferenceClock) -> None:
         """Replace the clock to compare with.  Raises StoreError."""
