@@ -44,8 +44,9 @@ store took half a second for each digest of a batch."""
 SENDING_LEASE_S = 180.0
 """The same for an owner that had decided to send: most probably it did, and could not note it since
 the store fails for it."""
-MERGE_S = 2.0
-"""Time between two readings of the digests by the owner."""
+MERGE_S, MOST_MERGE_S = 2.0, 4.0
+"""Time between two readings of the digests by the owner, at first and at last."""
+_MERGE_GROWTH = 1.2
 FIRST_POLL_S, MOST_POLL_S = 1.0, 20.0
 """Time between two readings of the claim by the others, at first and at last."""
 _POLL_GROWTH = 1.5
@@ -82,16 +83,22 @@ class JobAlert:
     """The alert of one run that has ended, as a part of its job's alert.
 
     The owner of the claim sends the alert at ``latest_at`` even if the job is not settled: a
-    process that ends with its container has no more time.
+    process that ends with its container has no more time.  ``threads`` as for
+    :class:`~gpualert_common.jobs.job_reading.JobReader`.
     """
 
     def __init__(
-        self, directory: JobDirectory, own: Digest, *, latest_at: float = float("inf")
+        self,
+        directory: JobDirectory,
+        own: Digest,
+        *,
+        latest_at: float = float("inf"),
+        threads: int = 1,
     ) -> None:
         self._directory = directory
         self._own = own
         self._latest_at = latest_at
-        self._reader = JobReader(directory)
+        self._reader = JobReader(directory, threads)
         self._reader.add_own(own)
         self._place: ClaimedAttempt | None = None
         self._name: ClaimName | None = None
@@ -104,6 +111,7 @@ class JobAlert:
         self._sent: dict[ClaimName, AlertClaim] = {}
         self._seen: tuple[ClaimName, AlertClaim | None, float] | None = None
         self._poll_s = FIRST_POLL_S
+        self._merge_s = MERGE_S
         self._is_alone = False
         self._failing_since: float | None = None
         self._retry_s = FIRST_POLL_S
@@ -208,10 +216,10 @@ class JobAlert:
             self._write(self._claim_of(), now)
         if self._decided is not None:
             return replace(self._decided, next_at=self._renewed_at + RENEW_S)
-        if not self._reader.read_batch() and now < self._latest_at:
+        is_late = now >= min(self._latest_at, self._owned_since + MOST_WAIT_S)
+        if not self._reader.read_batch() and not is_late:
             return self._wait("the digests of the job are read", now)
         report = self._report = self._reader.conclude(correct_time(self._own, now))
-        is_late = now >= min(self._latest_at, self._owned_since + MOST_WAIT_S)
         if report is None:
             if is_late:
                 return self._send_alone(now, "the job directory has no digest")
@@ -229,8 +237,9 @@ class JobAlert:
             self._place = ClaimedAttempt(name.attempt)
         if not (is_late or report.is_settled or corrected >= report.due_at):
             because = "the digests of other nodes may change the cause"
-            left_s = max(0.0, report.due_at - corrected)
-            return self._wait(because, now + min(MERGE_S, left_s))
+            pause_s = min(self._merge_s, max(0.0, report.due_at - corrected))
+            self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
+            return self._wait(because, now + pause_s)
         verdict = report.verdict
         if report.state is JobState.RUNNING and verdict.cause == "none":
             return self._release(ClaimRelease.JOB_RUNS, report, now)

@@ -134,17 +134,6 @@ class JobDirectory:
             return None
         return StoredDigest(digest, file.modified_at)
 
-    def read_changed(self, known: Mapping[str, float]) -> Iterator[tuple[str, StoredDigest]]:
-        """Yield name and digest of each file whose time differs from the *known* one.
-
-        Raises StoreError.
-        """
-        for file in self.list_digests():
-            if known.get(file.name) != file.modified_at:
-                found = self.read_digest(file)
-                if found is not None:
-                    yield file.name, found
-
     # -- claims ----------------------------------------------------------------------------
 
     def list_claims(self) -> list[StoredFile]:

@@ -14,7 +14,7 @@ from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_ver
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.notify.job_alert_view import view_as_job
-from gpualert_common.notify.job_part import JobPart, read_part, read_report
+from gpualert_common.notify.job_part import read_part, read_report
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.report_maker import ReportMaker
 from gpualert_common.record import OUTCOME, Record
@@ -138,8 +138,14 @@ def _compose(
         outcome=read_lenient(record, OUTCOME),
         log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
-    if job is not None:
-        view = view_as_job(view, job, read_part(record) or JobPart(), redactor)
+    part = read_part(record)
+    if part is not None and job is not None:
+        view = view_as_job(view, job, part, redactor)
+    elif part is not None and part.is_sender:
+        because = TextSanitizer(redactor).line(
+            f"this alert is about this run alone: {part.because}"
+        )
+        view = replace(view, warnings=(*view.warnings, because))
     masked = sum(artifact.redactions for artifact in bundle.artifacts) + report.redactions
     view = replace(view, redactions=view.redactions + masked)
     subject, text, html = _render(view, budget, record, known_secrets)

@@ -51,12 +51,13 @@ def deliver(
     some.  An alert waits ``verdict_within_s`` for a late verdict, and is then sent without one.
     Transient faults are retried for ``retry_for_s``; what is open then stays queued.  A run with a
     job directory first publishes its last digest, and agrees with the other nodes of its job,
-    within ``retry_for_s``, or ``agree_within_s`` if that is more.
+    within half of ``retry_for_s``, or ``agree_within_s`` if that is more.
     ``on_progress`` is called with the entries again and again.  One process per channel is forked
     and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
     be read.
     """
     secrets = secrets or {}
+    began = time.monotonic()
     decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
     if record.is_verdict_pending:
         on_progress(entries)
@@ -64,7 +65,7 @@ def deliver(
         decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
     is_wanted = decision.action in DUE and any(entry.state in OPEN for entry in entries)
     with agree(record, list_values(secrets), is_wanted=is_wanted and not send_now) as job:
-        for _wait in job.reach(max(retry_for_s, agree_within_s)):
+        for _wait in job.reach(max(retry_for_s / 2, agree_within_s)):
             on_progress(_reload(entries))
         decision, entries = reconcile(
             record, extra_channels, send_now=send_now, secrets=secrets, job=job.part
@@ -72,9 +73,9 @@ def deliver(
         if retry_failed:
             _queue_again(entries, {channel["name"] for channel in extra_channels})
         if decision.action is not AlertAction.AGREE:
-            sending = _send_all(
-                record, _list_sendable(record, entries, secrets), secrets, retry_for_s
-            )
+            pending = _list_sendable(record, entries, secrets)
+            left_s = max(0.0, retry_for_s - (time.monotonic() - began))
+            sending = _send_all(record, pending, secrets, left_s)
             for _wait in sending:
                 on_progress(_reload(entries))
                 if job.is_lost():

@@ -123,6 +123,16 @@ def test_hostile_report(lab: Lab) -> None:
     assert "<script>" not in (found.html or "")
 
 
+def test_alert_without_the_job_directory(lab: Lab) -> None:
+    """A run that could not reach the job directory sends its own alert, and says so."""
+    record = job_run(lab)
+    because = "the job directory cannot be reached: /shared/jobs: no such file"
+    store_part(record, JobPart(action=JobAlertAction.SEND, because=because))
+    found = message(record)
+    assert "this alert is about this run alone" in " ".join(found.text.split())
+    assert found.id == f"<{record.run_id}.ended@gpualert.invalid>"
+
+
 def test_damaged_report(lab: Lab) -> None:
     """A damaged report of the job costs the job's part of the message, not the alert."""
     record = sender(lab, report())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -69,7 +68,10 @@ def merge(home: str, key: str, now: float) -> MergingCost:
 
 
 def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Return the peak of the memory of this program; ``ru_maxrss`` may be that of its parent."""
+    status = Path("/proc/self/status").read_text()
+    kilobytes = status.partition("VmHWM:")[2].split()[0]
+    return int(kilobytes) / 1024
 
 
 if __name__ == "__main__":
