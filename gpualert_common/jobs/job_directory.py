@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from gpualert_common.errors import StoreError
