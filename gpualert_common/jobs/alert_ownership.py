@@ -216,10 +216,10 @@ class JobAlert:
             self._write(self._claim_of(), now)
         if self._decided is not None:
             return replace(self._decided, next_at=self._renewed_at + RENEW_S)
-        if not self._reader.read_batch() and now < self._latest_at:
+        is_late = now >= min(self._latest_at, self._owned_since + MOST_WAIT_S)
+        if not self._reader.read_batch() and not is_late:
             return self._wait("the digests of the job are read", now)
         report = self._report = self._reader.conclude(correct_time(self._own, now))
-        is_late = now >= min(self._latest_at, self._owned_since + MOST_WAIT_S)
         if report is None:
             if is_late:
                 return self._send_alone(now, "the job directory has no digest")

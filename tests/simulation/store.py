@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import JobStore, StoredFile
+from gpualert_common.notify.job_agreement import THREADS
 from tests.simulation.virtual_time import Clock
 
 Result = TypeVar("Result")
@@ -134,7 +135,9 @@ class SimulatedStore:
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """Return a file, None where it does not exist."""
-        found = self._request(lambda: self._find(path))
+        # A sender reads digests in several threads; here each takes its part of the time.
+        parts = THREADS if "/digests/" in path else 1
+        found = self._request(lambda: self._find(path), parts)
         return None if found is None else found[0][:most_bytes]
 
     def write(self, path: str, data: bytes) -> None:
@@ -154,14 +157,14 @@ class SimulatedStore:
 
         return self._request(create)
 
-    def _request(self, answer: Callable[[], Result]) -> Result:
+    def _request(self, answer: Callable[[], Result], parts: int = 1) -> Result:
         """Return the answer in the middle of the time that the request takes."""
         self._requests += 1
         now = self._clock.now()
         if any(begin <= now < end for begin, end in self._conditions.outages):
-            self._clock.sleep(self._conditions.error_s * self._chance.uniform(0.2, 1.0))
+            self._clock.sleep(self._conditions.error_s * self._chance.uniform(0.2, 1.0) / parts)
             raise StoreError("/shared/jobs: request failed: Input/output error")
-        half_s = 0.5 * self._conditions.latency_s * self._chance.expovariate(1.0)
+        half_s = 0.5 * self._conditions.latency_s * self._chance.expovariate(1.0) / parts
         self._clock.sleep(half_s)
         self._place.settle(self._clock.now())
         result = answer()
