@@ -19,6 +19,7 @@ from gpualert_common.telemetry.series import SourceAvailability, Telemetry, Tele
 from gpualert_common.telemetry.slurm_events import JOB, make_slurm_events
 
 SOURCE = "slurm"
+_NAMES = frozenset(SlurmState)
 _CAUSES = {
     SlurmState.TIMEOUT: "time_limit",
     SlurmState.DEADLINE: "time_limit",
@@ -98,8 +99,10 @@ def find_scheduler_stop(telemetry: Telemetry, ending: Ending) -> SchedulerStop |
     jobs = [one for one in telemetry.find_events(JOB) if one.source == SOURCE]
     fields = jobs[-1].fields if jobs else {}
     is_by_slurm = find_origin(ending.signal, ending.sender) is StopOrigin.SCHEDULER
-    if fields.get("has_ended") is True:
-        return _read_end(fields, ending)
+    ended = _read_end(fields, ending) if fields.get("has_ended") is True else None
+    ended = ended or _read_step(fields, ending)
+    if ended is not None or fields.get("has_ended") is True:
+        return ended
     if is_by_slurm and _is_at_limit(telemetry, ending):
         return {
             "cause": "time_limit",
@@ -113,14 +116,41 @@ def find_scheduler_stop(telemetry: Telemetry, ending: Ending) -> SchedulerStop |
 
 def _read_end(fields: Mapping[str, object], ending: Ending) -> SchedulerStop | None:
     """Return the stop that the state of an ended job shows."""
-    state, job, ended_at = (fields.get(name) for name in ("state", "job", "ended_at"))
-    known = SlurmState(str(state)) if state in SlurmState.__members__ else None
+    known = _find_state(fields.get("state"))
     cause = None if known is None else _CAUSES.get(known)
-    if cause is None or known is None:
+    if cause is None or known is None or _is_later(fields.get("ended_at"), ending):
         return None
-    if is_time(ended_at) and ending.ended_at is not None and ended_at > ending.ended_at + _CLOCK_S:
+    return {
+        "cause": cause,
+        "claim": _claim(known, f"job {fields.get('job')}", fields.get("by_uid")),
+    }
+
+
+def _read_step(fields: Mapping[str, object], ending: Ending) -> SchedulerStop | None:
+    """Return the stop of the step alone.
+
+    Without the number of a user ``srun`` ended it, because one of its tasks failed.
+    """
+    known, uid = _find_state(fields.get("step_state")), fields.get("step_by_uid")
+    if known not in (SlurmState.TIMEOUT, SlurmState.CANCELLED):
         return None
-    return {"cause": cause, "claim": _claim(known, str(job), fields.get("by_uid"))}
+    if _is_later(fields.get("step_ended_at"), ending):
+        return None
+    name = f"step {fields.get('step')}"
+    if known is SlurmState.CANCELLED and uid is None:
+        return {"cause": "cancelled", "claim": f"Slurm ended the {name}, but not its job"}
+    return {"cause": _CAUSES[known], "claim": _claim(known, name, uid)}
+
+
+def _find_state(value: object) -> SlurmState | None:
+    return SlurmState(value) if isinstance(value, str) and value in _NAMES else None
+
+
+def _is_later(ended_at: object, ending: Ending) -> bool:
+    """Return whether something ended later than the run."""
+    if not is_time(ended_at) or ending.ended_at is None:
+        return False
+    return ended_at > ending.ended_at + _CLOCK_S
 
 
 def _is_at_limit(telemetry: Telemetry, ending: Ending) -> bool:
@@ -132,20 +162,20 @@ def _is_at_limit(telemetry: Telemetry, ending: Ending) -> bool:
     )
 
 
-def _claim(state: SlurmState, job: str, uid: object) -> str:
+def _claim(state: SlurmState, what: str, uid: object) -> str:
     match state:
         case SlurmState.TIMEOUT:
-            return f"Slurm ended the job {job} at its time limit"
+            return f"Slurm ended the {what} at its time limit"
         case SlurmState.DEADLINE:
-            return f"Slurm ended the job {job} at its deadline"
+            return f"Slurm ended the {what} at its deadline"
         case SlurmState.PREEMPTED:
-            return f"Slurm preempted the job {job}"
+            return f"Slurm preempted the {what}"
         case SlurmState.CANCELLED:
             who = describe_user(uid)
-            return f"Slurm's job {job} was cancelled" + (f" by {who}" if who else "")
+            return f"Slurm's {what} was cancelled" + (f" by {who}" if who else "")
         case SlurmState.NODE_FAIL | SlurmState.BOOT_FAIL:
-            return f"Slurm ended the job {job} because a node failed"
+            return f"Slurm ended the {what} because a node failed"
         case SlurmState.REVOKED:
-            return f"Slurm revoked the job {job}, which another cluster runs"
+            return f"Slurm revoked the {what}, which another cluster runs"
         case _:
-            return f"Slurm put the job {job} back into its queue"
+            return f"Slurm put the {what} back into its queue"
