@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from gpualert_common.end_record import SchedulerStop
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import StopOrigin
-from gpualert_common.quantities import is_time
+from gpualert_common.quantities import is_seconds, is_time
 from gpualert_common.slurm.job_status import ask_slurm
 from gpualert_common.slurm.states import SlurmState
 from gpualert_common.slurm.users import describe_user
@@ -44,6 +44,10 @@ _CLOCK_S = 5.0
 
 _LIMIT_S = 2.0
 """Slurm stops a job up to half a minute after its limit, and never before it."""
+
+
+_MOST_LEFT_S, _MOST_LEFT_SHARE = 1800.0, 0.1
+"""Time before the limit at which a signal is ordered: minutes, and a small part of the limit."""
 
 
 class SlurmAnswer(Struct, frozen=True):
@@ -108,10 +112,25 @@ def find_scheduler_stop(telemetry: Telemetry, ending: Ending) -> SchedulerStop |
             "cause": "time_limit",
             "claim": "Slurm stopped the run when its job had no time left",
         }
+    left_s = _find_time_left(fields, ending.ended_at)
+    if is_by_slurm and left_s is not None:
+        claim = f"Slurm sent its signal {left_s:.0f} s before the time limit of the job"
+        return {"cause": "time_limit", "claim": claim}
     if is_by_slurm and fields.get("state") == SlurmState.RUNNING:
         claim = f"Slurm's job {fields.get('job')} goes on: only a part of it was stopped"
         return {"cause": "cancelled", "claim": claim}
     return None
+
+
+def _find_time_left(fields: Mapping[str, object], at: float | None) -> float | None:
+    """Return the time that a running job had left, if that was so little that the option --signal
+    may have ordered a signal then; None otherwise."""
+    ends_at, limit_s = fields.get("ends_at"), fields.get("time_limit_s")
+    if fields.get("state") != SlurmState.RUNNING or at is None or not is_time(ends_at):
+        return None
+    left_s = ends_at - at
+    is_short = is_seconds(limit_s) and left_s <= min(_MOST_LEFT_S, limit_s * _MOST_LEFT_SHARE)
+    return max(0.0, left_s) if is_short else None
 
 
 def _read_end(fields: Mapping[str, object], ending: Ending) -> SchedulerStop | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from random import Random
 from typing import Any
 
@@ -190,6 +191,14 @@ def at_the_limit_of_its_job(chance: Random) -> Scene:
 def at_the_deadline_of_its_job(chance: Random) -> Scene:
     """The deadline of the job (--deadline)."""
     return _stopped(chance, _job("DEADLINE"))
+
+
+@scenario("F3", "time_limit")
+def signalled_before_the_limit(chance: Random) -> Scene:
+    """The signal that --signal orders: the job has minutes left, and saves a checkpoint."""
+    ends_at = time.time() + chance.uniform(1, 600)
+    job = _job("RUNNING", is_active=True, time_limit_s=43200.0, ends_at=ends_at)
+    return _stopped(chance, job, code=chance.choice((0, 143)))
 
 
 @near_miss("F3", "idle_hang")
