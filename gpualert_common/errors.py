@@ -63,6 +63,17 @@ class StoreError(GPUAlertError):
     """
 
 
+class SlurmError(GPUAlertError):
+    """A command of Slurm failed.  For the user, or for the operator of the cluster.
+
+    ``transient``: the controller or the accounting did not answer, and may do so later.
+    """
+
+    def __init__(self, message: str, transient: bool) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
 class DeliveryError(GPUAlertError):
     """An alert was not delivered.  ``transient``: the same attempt may succeed later.
 

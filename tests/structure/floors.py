@@ -52,7 +52,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "stop_request",
         }
     ),
-    frozenset({"run_report"}),
+    frozenset({"batch_runs", "run_report"}),
     frozenset({"web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
