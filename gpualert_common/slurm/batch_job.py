@@ -66,7 +66,7 @@ class BatchJobProgram:
         """Return the job: watched, found, or submitted now.  Raises SlurmError."""
         job = self._submission.job
         if job.step is SubmissionStep.REFUSED:
-            raise SlurmError("the job was not submitted", transient=False)
+            raise SlurmError("the job was not submitted")
         if job.is_closed:
             return job
         run_id = os.environ.get("GPUALERT_RUN_ID", "")
@@ -148,7 +148,7 @@ class BatchJobProgram:
         deadline = time.monotonic() + _LOCK_S
         while not self._submission.try_lock():
             if time.monotonic() > deadline:
-                raise SlurmError("another process follows this submission", transient=True)
+                raise SlurmError("another process follows this submission", is_late=True)
             self._pause(_POLL_S)
 
     def _pause(self, seconds: float) -> None:

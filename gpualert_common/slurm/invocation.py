@@ -47,7 +47,7 @@ class SlurmAnswer(Struct, frozen=True):
     @property
     def is_transient(self) -> bool:
         """True if the same request may succeed later, or may have succeeded."""
-        return self.status is None or any(text in self.message for text in _TRANSIENT)
+        return self.status is None or _is_passing(self.message)
 
 
 def invoke(
@@ -76,7 +76,7 @@ def invoke(
             )
         except OSError as error:
             problem = f"{command[0]}: {error.strerror}; is Slurm installed here?"
-            raise SlurmError(problem, transient=False) from None
+            raise SlurmError(problem, is_missing=True) from None
         status: int | None
         try:
             status = process.wait(within_s)
@@ -95,8 +95,18 @@ def ask(command: Sequence[str]) -> str:
     """Return the output of a query.  Raises SlurmError if it fails."""
     answer = invoke(command)
     if answer.status != 0:
-        raise SlurmError(describe_failure(command[0], answer), answer.is_transient)
+        is_late = answer.status is None
+        raise SlurmError(describe_failure(command[0], answer), is_late=is_late, said=answer.message)
     return answer.output
+
+
+def is_transient(error: BaseException) -> bool:
+    """Return True for an error of Slurm after which the same request may succeed later."""
+    return isinstance(error, SlurmError) and (error.is_late or _is_passing(error.said))
+
+
+def _is_passing(message: str) -> bool:
+    return any(text in message for text in _TRANSIENT)
 
 
 def describe_failure(program: str, answer: SlurmAnswer) -> str:

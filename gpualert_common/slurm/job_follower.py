@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from gpualert_common.errors import SlurmError
 from gpualert_common.slurm.cancellation import cancel, terminate
+from gpualert_common.slurm.invocation import is_transient
 from gpualert_common.slurm.live_jobs import BatchTask, read_accounted_tasks, read_tasks
 from gpualert_common.slurm.output_copy import OutputCopy
 from gpualert_common.slurm.submission import SubmittedJob
@@ -110,7 +111,7 @@ class JobFollower:
             tasks = question.result()
         except SlurmError as error:
             self._note_once("", f"Slurm does not answer: {error}")
-            if error.transient:
+            if is_transient(error):
                 return None
             tasks = []
         else:

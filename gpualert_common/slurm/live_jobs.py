@@ -155,7 +155,7 @@ def find_job(mark: str, since: float) -> str | None:
             return None
         raise SlurmError(
             f"cannot decide if the job was submitted: the controller does not have it, and {error}",
-            transient=True,
+            is_late=True,
         ) from None
     return min(found, key=_order) if found else None
 

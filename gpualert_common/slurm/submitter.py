@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential_jitter
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.invocation import SlurmAnswer, describe_failure, invoke
+from gpualert_common.slurm.invocation import SlurmAnswer, describe_failure, invoke, is_transient
 from gpualert_common.slurm.live_jobs import find_job, is_slurm_id
 from gpualert_common.slurm.sbatch_options import add_mark
 from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
@@ -41,8 +41,8 @@ class JobSubmitter:
     def submit(self) -> SubmittedJob:
         """Return the job, submitted now or by an earlier follower.
 
-        Raises SlurmError: not ``transient`` if Slurm refused it, else if Slurm did not answer in
-        time, and then the submission stays as it is.
+        Raises SlurmError if Slurm refused it, and ``is_late`` if Slurm did not answer in time: then
+        the submission stays as it is.
         """
         job = self._submission.job
         if job.step is SubmissionStep.SUBMITTING:
@@ -74,12 +74,12 @@ class JobSubmitter:
             return self._store(job, job_id, cluster)
         problem = describe_failure("sbatch", answer)
         if answer.is_transient or answer.status == 0 or (answer.status or 0) < 0:
-            raise SlurmError(problem, transient=True)
+            raise SlurmError(problem, is_late=True)
         found = self._find_despite_failure(job)
         if found is not None:
             return self._store(job, found, "")
         self._submission.store(replace(job, step=SubmissionStep.REFUSED))
-        raise SlurmError(answer.message.strip() or problem, transient=False)
+        raise SlurmError(answer.message.strip() or problem)
 
     def _search(self, job: SubmittedJob) -> SubmittedJob:
         """Return the job that was submitted, or a submission that may begin anew.
@@ -127,7 +127,7 @@ class JobSubmitter:
             self._note(f"{problem}; trying again")
 
         retrying = Retrying(
-            retry=retry_if_exception(_is_transient),
+            retry=retry_if_exception(is_transient),
             wait=wait_exponential_jitter(initial=1.0, max=30.0),
             stop=lambda _state: time.monotonic() > self._deadline,
             sleep=self._pause,
@@ -135,7 +135,3 @@ class JobSubmitter:
             reraise=True,
         )
         return retrying(step)
-
-
-def _is_transient(error: BaseException) -> bool:
-    return isinstance(error, SlurmError) and error.transient
