@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from gpualert_common import recover as recovery
@@ -36,7 +36,9 @@ CANCEL_S = 90.0
 """Added to the grace of a run: for Slurm to end a cancelled job, and for its last output."""
 _LEAST_INTERVAL_S = 1.0
 _MOST_SCRIPT_BYTES = 64 << 20
-_ADOPT_S = 5.0
+_SETTLE_S = 5.0
+"""For a guardian that ends, or a follower that starts."""
+_POLL_S = 0.05
 
 
 class BatchTerms(Struct, frozen=True):
@@ -127,28 +129,28 @@ def continue_submission(path: str) -> RunHandle | None:
     """
     submission = Submission.open(path)
     try:
+        if not submission.try_continue():
+            return None
         job = submission.job
-        if not job.is_open or submission.is_followed:
+        if not job.is_open or not _await(lambda: not submission.is_followed):
             return None
         place = os.path.dirname(os.path.dirname(path))
         before = _open_run(place, job.run_id)
         if before is None:
-            settings = load_settings({"state_dir": place})
-            spec = make_spec(["sbatch"], settings, cwd=None, name=None)
-            spec.command = tuple(make_command(path, ("sbatch", *submission.request.arguments)))
-            spec.observe = False
-            spec.grace_s += CANCEL_S
+            spec = _make_spec(path, submission.request, place)
+        elif not _await(lambda: not before.is_held):
+            return None  # its guardian still lives
         else:
-            if before.is_held and not _await_release(before):
-                return None  # its guardian still lives
             spec = _spec_of(before, place)
             _retire(before)
+        handle = RunHandle.launch(spec)
+        _await(lambda: submission.is_followed or submission.job != job)
+        return handle
     finally:
         submission.close()
-    return RunHandle.launch(spec)
 
 
-def continue_submissions(places: Sequence[str]) -> list[tuple[str, RunHandle]]:
+def continue_submissions(places: Sequence[str]) -> list[RunHandle]:
     """Return a new run for each job of these state directories that nobody follows any more."""
     found = []
     for place in places:
@@ -158,7 +160,7 @@ def continue_submissions(places: Sequence[str]) -> list[tuple[str, RunHandle]]:
             except (GPUAlertError, OSError):
                 continue  # a damaged or full place: a later command tries again
             if handle is not None:
-                found.append((path, handle))
+                found.append(handle)
     return found
 
 
@@ -173,12 +175,23 @@ def _open_run(place: str, run_id: str) -> Record | None:
     return record
 
 
-def _await_release(record: Record) -> bool:
-    """Return True once no guardian holds the record of a follower that died."""
-    deadline = time.monotonic() + _ADOPT_S
-    while record.is_held and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not record.is_held
+def _await(holds: Callable[[], bool]) -> bool:
+    """Return True once the condition holds, False if it does not do so in time."""
+    deadline = time.monotonic() + _SETTLE_S
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _make_spec(path: str, request: SubmissionRequest, place: str) -> RunSpec:
+    """Return the request of a run for a submission whose runs were all removed."""
+    spec = make_spec(["sbatch"], load_settings({"state_dir": place}), cwd=None, name=None)
+    spec.command = tuple(make_command(path, ("sbatch", *request.arguments)))
+    spec.observe = False
+    spec.grace_s = request.grace_s + CANCEL_S
+    return spec
 
 
 def _spec_of(record: Record, place: str) -> RunSpec:
@@ -207,6 +220,6 @@ def _retire(record: Record) -> None:
 
 def main(*places: str) -> NoReturn:
     """Continue the submissions of these state directories; exits, never returns."""
-    for _path, handle in continue_submissions(places):
+    for handle in continue_submissions(places):
         handle.close()
     os._exit(0)

@@ -13,7 +13,9 @@ from gpualert_common.cli import printing
 from gpualert_common.cli.run_printing import RunPrinter
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian import RunHandle
+from gpualert_common.listing.lookup import find_record
 from gpualert_common.record import VERDICT, Record
+from gpualert_common.record.marks import find_state_dir
 from gpualert_common.report.closing_lines import write_closing_lines
 from gpualert_common.report.terminal import TerminalLayout
 from gpualert_common.slurm.submission import find_submission
@@ -24,6 +26,7 @@ from gpualert_common.stop_request import make_sender
 _STDERR = 2
 _POLL_S = 0.1
 _VERDICT_S = 10.0
+_CONTINUE_S = 30.0
 _MOST_FOLLOWERS = 100
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -66,12 +69,20 @@ class BatchRunFront:
         submission = find_submission(self._record.spec.command)
         if submission is None or not submission.job.is_open:
             return None
-        try:
-            handle = continue_submission(submission.path)
-        except (GPUAlertError, OSError) as error:
-            printing.print_notes(f"gpualert: the job goes on without a follower: {error}")
-            return None
-        return None if handle is None else handle.record
+        deadline = time.monotonic() + _CONTINUE_S
+        while time.monotonic() < deadline:  # the guardian does it, too
+            try:
+                handle = continue_submission(submission.path)
+                if handle is not None:
+                    return handle.record
+                run_id = submission.job.run_id
+                if run_id != self._record.run_id:
+                    return find_record(run_id, [find_state_dir(self._record.path)])
+            except (GPUAlertError, OSError) as error:
+                printing.print_notes(f"gpualert: the job goes on without a follower: {error}")
+                return None
+            time.sleep(_POLL_S)
+        return None
 
     def _pass_signals_on(self) -> None:
         if self._signals and self._is_watch:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from gpualert_common.processes.program import program_command
 
+CONTINUATION = "gpualert_common.batch_runs"
+"""The program that continues the submissions of state directories."""
 _PROGRAM = "gpualert_common.slurm.batch_job"
 _BEFORE = len(program_command(_PROGRAM))
 

@@ -5,7 +5,8 @@ A submission is a folder ``submissions/MARK`` of the state directory:
 - ``request.json``: what is submitted; never changed;
 - ``script``: the batch script, where it came from stdin;
 - ``job.json``: the state, synced before ``sbatch`` starts and after it has answered;
-- ``lock``: held by the follower, and by the ``sbatch`` that it started, for as long as they live.
+- ``lock``: held by the follower, and by the ``sbatch`` that it started, for as long as they live;
+- ``continue``: held by the process that starts the next follower.
 
 MARK is in the comment of the job.  So whoever takes the lock later finds the job, even if everybody
 who knew its id died, and submits only what was surely never submitted.
@@ -40,6 +41,7 @@ MARK_PREFIX = "gpualert:"
 _REQUEST = "request.json"
 _JOB = "job.json"
 _LOCK = "lock"
+_CONTINUE = "continue"
 _SCRIPT = "script"
 _MOST_JSON_BYTES = 4 << 20
 _KEPT_S = 30 * 86400.0
@@ -114,6 +116,7 @@ class Submission:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self.lock_fd = -1
+        self._continue_fd = -1
 
     @classmethod
     def create(
@@ -195,6 +198,12 @@ class Submission:
             self.lock_fd = self._directory.try_lock(_LOCK)
         return self.lock_fd >= 0
 
+    def try_continue(self) -> bool:
+        """Become the one that starts the next follower; False while another process is."""
+        if self._continue_fd < 0:
+            self._continue_fd = self._directory.try_lock(_CONTINUE)
+        return self._continue_fd >= 0
+
     @property
     def is_followed(self) -> bool:
         """True while a follower holds the lock."""
@@ -202,9 +211,10 @@ class Submission:
 
     def close(self) -> None:
         """Close the descriptors, and release the lock if this process holds it."""
-        if self.lock_fd >= 0:
-            os.close(self.lock_fd)
-            self.lock_fd = -1
+        for fd in (self.lock_fd, self._continue_fd):
+            if fd >= 0:
+                os.close(fd)
+        self.lock_fd = self._continue_fd = -1
         self._directory.close()
 
 
@@ -235,10 +245,11 @@ def list_unfollowed(state_dir: str) -> list[str]:
     finally:
         os.close(fd)
     paths = (os.path.join(resolve_state_dir(state_dir), SUBMISSIONS, name) for name in names)
-    return [path for path in paths if _is_unfollowed(path)]
+    return [path for path in paths if needs_follower(path)]
 
 
-def _is_unfollowed(path: str) -> bool:
+def needs_follower(path: str) -> bool:
+    """Return True if the job of a submission of this host may go on, and nobody follows it."""
     try:
         submission = Submission.open(path)
     except RecordError:
