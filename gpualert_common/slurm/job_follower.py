@@ -75,20 +75,24 @@ class JobFollower:
         self._stops_served = 0
 
     def follow(self) -> JobEnd:
-        """Return the end of the job, once it has ended and its output is copied."""
+        """Return the end of the job, once it is known twice and the output is copied."""
         question: Future[list[BatchTask]] | None = None
+        end: JobEnd | None = None
         due = 0.0
         while True:
             now = time.monotonic()
             if question is None and now >= due:
                 question = self._asker.submit(self._ask)
             if question is not None and question.done():
-                end = self._take(question)
+                end, before = self._take(question), end
                 question = None
                 due = time.monotonic() + self._next_interval()
-                if end is not None:
-                    self._copy_rest()
+                if end is not None and end == before:
+                    self._copy(is_last=True)
                     return end
+                if end is not None:  # a requeued job has an end for a moment
+                    self._copy_rest()
+                    due = 0.0
             if self._stops() > self._stops_served:
                 due = 0.0
             self._copy()
@@ -103,7 +107,7 @@ class JobFollower:
         if all(task.is_over for task in tasks) and (not tasks or "_" in tasks[0].shown_id):
             known = {task.shown_id for task in tasks}  # the controller forgets tasks one by one
             accounted = read_accounted_tasks(self._job.job_id, self._job.cluster)
-            tasks += [task for task in accounted if task.shown_id not in known]
+            tasks += [task for task in accounted if task.is_over and task.shown_id not in known]
         return tasks
 
     def _take(self, question: Future[list[BatchTask]]) -> JobEnd | None:
@@ -116,15 +120,17 @@ class JobFollower:
             tasks = []
         else:
             self._noted.pop("", None)
+        before = self._tasks
+        self._tasks = {name: task for name, task in before.items() if task.is_over or not tasks}
         for task in tasks:
-            self._tasks[task.shown_id] = self._with_paths(task)
+            self._tasks[task.shown_id] = _with_paths(task, before.get(task.shown_id))
             self._note_state(task)
             self._start_copies(self._tasks[task.shown_id])
         if not tasks:
             return self._give_up()
         self._forgotten_since = None
-        known = self._tasks.values()
-        return _end_of(list(known)) if all(task.is_over for task in known) else None
+        now = list(self._tasks.values())
+        return _end_of(now) if all(task.is_over for task in now) else None
 
     def _give_up(self) -> JobEnd | None:
         """Return the unknown end of a job that neither controller nor accounting has for long."""
@@ -136,13 +142,6 @@ class JobFollower:
         if now - self._forgotten_since < _FORGOTTEN_S:
             return None
         return JobEnd("UNKNOWN", None)
-
-    def _with_paths(self, task: BatchTask) -> BatchTask:
-        """Return a task of the accounting with the paths that the controller named before."""
-        before = self._tasks.get(task.shown_id)
-        if task.stdout or before is None:
-            return task
-        return replace(task, stdout=before.stdout, stderr=before.stderr)
 
     def _next_interval(self) -> float:
         """Return the time to the next question: short at first, and while a stop is under way."""
@@ -219,7 +218,7 @@ class JobFollower:
         began = quiet_since = time.monotonic()
         while True:
             now = time.monotonic()
-            if self._copy(is_last=True):
+            if self._copy():
                 quiet_since = now
             is_missing = any(
                 not copy.is_found and not copy.problem for copy in self._copies.values()
@@ -228,6 +227,13 @@ class JobFollower:
             if now - quiet_since >= limit_s or (is_missing and now - began >= _LATE_OUTPUT_S):
                 return
             time.sleep(_COPY_S)
+
+
+def _with_paths(task: BatchTask, before: BatchTask | None) -> BatchTask:
+    """Return a task of the accounting with the paths that the controller named before."""
+    if task.stdout or before is None:
+        return task
+    return replace(task, stdout=before.stdout, stderr=before.stderr)
 
 
 def _end_of(tasks: list[BatchTask]) -> JobEnd:

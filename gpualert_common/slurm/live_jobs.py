@@ -119,7 +119,7 @@ def read_accounted_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
     for line in ask([*command, f"--format={names}", f"--jobs={job_id}"]).splitlines():
         shown, raw, state, status, name, user, nodes, folder = (*line.split("|", 7), *[""] * 7)[:8]
         words = state.split()
-        if not words or len(found) >= MOST_TASKS:
+        if not words or not is_slurm_id(shown) or len(found) >= MOST_TASKS:
             continue
         code, signal = _parse_status(status)
         found[shown] = BatchTask(

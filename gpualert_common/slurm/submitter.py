@@ -22,6 +22,10 @@ SETTLE_S = 6.0
 _MARKS_OF_RUNS = ("GPUALERT_MARK_", "GPUALERT_RUN_ID", "GPUALERT_HELPER_OF")
 """Variables that would make the job's processes a part of the follower's run."""
 
+_REFUSAL = "sbatch: error: Batch job submission failed"
+_SIGNAL = 128
+"""A shell around sbatch exits with this and the number of the signal that killed it."""
+
 Pause = Callable[[float], None]
 
 
@@ -73,11 +77,12 @@ class JobSubmitter:
         if is_slurm_id(job_id):
             return self._store(job, job_id, cluster)
         problem = describe_failure("sbatch", answer)
-        if answer.is_transient or answer.status == 0 or (answer.status or 0) < 0:
+        if answer.is_transient or not 0 < (answer.status or 0) < _SIGNAL:
             raise SlurmError(problem, is_late=True)
-        found = self._find_despite_failure(job)
-        if found is not None:
-            return self._store(job, found, "")
+        if _REFUSAL not in answer.message:  # a program around sbatch failed, maybe after it
+            job = self._search(job)
+        if job.step is SubmissionStep.SUBMITTED:
+            return job
         self._submission.store(replace(job, step=SubmissionStep.REFUSED))
         raise SlurmError(answer.message.strip() or problem)
 
@@ -94,13 +99,6 @@ class JobSubmitter:
         if job_id is not None:
             return self._store(job, job_id, "")
         return replace(job, step=SubmissionStep.PREPARED)
-
-    def _find_despite_failure(self, job: SubmittedJob) -> str | None:
-        """Return a job that exists although sbatch reported an error, as a plugin may cause."""
-        try:
-            return find_job(self._request.mark, job.since)
-        except SlurmError:
-            return None
 
     def _store(self, job: SubmittedJob, job_id: str, cluster: str) -> SubmittedJob:
         job = replace(job, step=SubmissionStep.SUBMITTED, job_id=job_id, cluster=cluster)
