@@ -22,7 +22,7 @@ _CONFIGURATION = {
     "SchedulerParameters": "sched_interval=1,sched_min_interval=0,batch_sched_delay=0",
     "SlurmctldTimeout": "5",
     "SlurmdTimeout": "6",
-    "KillWait": "2",
+    "KillWait": "10",
     "OverTimeLimit": "0",
     "MinJobAge": "300",
     "ReturnToService": "2",
@@ -30,7 +30,7 @@ _CONFIGURATION = {
     "SlurmUser": "root",
     "SlurmdUser": "root",
 }
-"""Settings of the cluster: real plugins, and timers as short as Slurm accepts."""
+"""Settings of the cluster: real plugins, and short timers.  A run has some seconds for its verdict."""
 
 
 def write_configuration(

@@ -37,7 +37,7 @@ _TRANSIENT = (
 """Messages of a controller that may answer later."""
 
 
-class SlurmAnswer(Struct, frozen=True):
+class ProgramAnswer(Struct, frozen=True):
     """The answer of one of Slurm's programs; ``status`` is None if its deadline was over."""
 
     status: int | None
@@ -57,7 +57,7 @@ def invoke(
     env: Mapping[str, str] | None = None,
     stdin: int = subprocess.DEVNULL,
     pass_fds: Sequence[int] = (),
-) -> SlurmAnswer:
+) -> ProgramAnswer:
     """Return the answer of a program of Slurm.
 
     Its output goes to files, so that a process that it leaves behind cannot hold up the answer.
@@ -88,7 +88,7 @@ def invoke(
         for file in (output, errors):
             file.seek(0)
             texts.append(file.read(MOST_OUTPUT_BYTES).decode("utf-8", "backslashreplace"))
-    return SlurmAnswer(status, *texts)
+    return ProgramAnswer(status, *texts)
 
 
 def ask(command: Sequence[str]) -> str:
@@ -109,7 +109,7 @@ def _is_passing(message: str) -> bool:
     return any(text in message for text in _TRANSIENT)
 
 
-def describe_failure(program: str, answer: SlurmAnswer) -> str:
+def describe_failure(program: str, answer: ProgramAnswer) -> str:
     """Return the failure of a program in one line."""
     if answer.status is None:
         return f"{program} did not answer in time"

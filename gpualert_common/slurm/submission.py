@@ -18,11 +18,12 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from gpualert_common.codec import decode_valid, encode
 from gpualert_common.errors import NoDurableLogError, RecordError
+from gpualert_common.launch_record import SlurmPlace
 from gpualert_common.processes.host import host_name
 from gpualert_common.quantities import Number, Seconds, Time
 from gpualert_common.record.directory import Directory
@@ -218,7 +219,7 @@ class Submission:
         self._directory.close()
 
 
-def find_submission(command: tuple[str, ...]) -> Submission | None:
+def find_submission(command: Sequence[str]) -> Submission | None:
     """Return the submission that the follower with this command follows; None for others."""
     from gpualert_common.slurm.follower_command import submission_path
 
@@ -229,6 +230,22 @@ def find_submission(command: tuple[str, ...]) -> Submission | None:
         return Submission.open(path)
     except RecordError:
         return None
+
+
+def find_followed_job(command: Sequence[str]) -> SlurmPlace | None:
+    """Return the job that the follower with this command follows; None for others."""
+    submission = find_submission(command)
+    if submission is None:
+        return None
+    try:
+        job = submission.job
+    except RecordError:
+        return None
+    finally:
+        submission.close()
+    if not job.job_id:
+        return None
+    return {"job": job.job_id, **({"cluster": job.cluster} if job.cluster else {})}
 
 
 def list_unfollowed(state_dir: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential_jitter
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.invocation import SlurmAnswer, describe_failure, invoke, is_transient
+from gpualert_common.slurm.invocation import ProgramAnswer, describe_failure, invoke, is_transient
 from gpualert_common.slurm.live_jobs import find_job, is_slurm_id
 from gpualert_common.slurm.sbatch_options import add_mark
 from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
@@ -105,7 +105,7 @@ class JobSubmitter:
         self._submission.store_if_possible(job)
         return job
 
-    def _call_sbatch(self) -> SlurmAnswer:
+    def _call_sbatch(self) -> ProgramAnswer:
         arguments = add_mark(self._request.arguments, self._request.mark)
         command = ["sbatch", *arguments]
         env = {

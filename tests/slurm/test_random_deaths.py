@@ -1,4 +1,4 @@
-"""Whoever dies at whatever moment: no job is submitted twice, and its status is found."""
+"""Deaths at random moments: no job is submitted twice, and its status is found."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_death_during_the_submission(scene: BatchScene, step: str) -> None:
 
 
 def test_death_of_sbatch_too(scene: BatchScene) -> None:
-    """Where sbatch died before it reached the controller, the next follower submits."""
+    """The next follower submits the job if sbatch died before it reached the controller."""
     scene.wrap_sbatch("exec sleep 60")
     front = scene.start("sbatch", "--poll=1s", "--wrap=exit 3")
     wait_until(lambda: _is_submitting(scene), "no submission", 10.0)
