@@ -21,7 +21,7 @@ from gpualert_common.record import SUCCESSOR, Record
 from gpualert_common.record_locations import RUNS, list_state_dirs, new_run_id
 from gpualert_common.settings import Setting, load_settings
 from gpualert_common.slurm.follower_command import make_command
-from gpualert_common.slurm.live_jobs import is_slurm_id
+from gpualert_common.slurm.live_jobs import is_slurm_id, read_accounted_tasks, read_tasks
 from gpualert_common.slurm.sbatch_options import read_options
 from gpualert_common.slurm.submission import (
     MARK_PREFIX,
@@ -84,10 +84,12 @@ def launch_batch_run(
 def launch_watch(job_id: str, settings: Mapping[str, Setting], terms: BatchTerms) -> RunHandle:
     """Follow a job that somebody else submitted by a run of its own, and return that.
 
-    Raises as :func:`launch_batch_run` does.
+    Raises as :func:`launch_batch_run` does, and SlurmError if Slurm does not answer.
     """
     if not is_slurm_id(job_id):
         raise UsageError(f"{job_id!r} is not the id of a job of Slurm")
+    if not read_tasks(job_id) and not read_accounted_tasks(job_id):
+        raise UsageError(f"Slurm does not know the job {job_id}")
     interval_s = max(_LEAST_INTERVAL_S, terms.interval_s)
     request = SubmissionRequest(watched=job_id, interval_s=interval_s)
     name = terms.name or f"slurm:{job_id}"

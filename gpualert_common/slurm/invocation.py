@@ -1,4 +1,4 @@
-"""Invocation of Slurm's programs, with a deadline and bounded output."""
+"""Invocation of sbatch, and queries, with the errors after which Slurm may answer later."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from gpualert_common.errors import SlurmError
 from gpualert_common.printable_text import make_printable
+from gpualert_common.slurm.commands import run_command
 from gpualert_common.structs import Struct
 from gpualert_common.whole_words import cut_words
 
@@ -91,13 +92,9 @@ def invoke(
     return ProgramAnswer(status, *texts)
 
 
-def ask(command: Sequence[str]) -> str:
+def ask(program: str, *arguments: str) -> str:
     """Return the output of a query.  Raises SlurmError if it fails."""
-    answer = invoke(command)
-    if answer.status != 0:
-        is_late = answer.status is None
-        raise SlurmError(describe_failure(command[0], answer), is_late=is_late, said=answer.message)
-    return answer.output
+    return run_command(program, *arguments, deadline_s=QUERY_S, most_bytes=MOST_OUTPUT_BYTES)
 
 
 def is_transient(error: BaseException) -> bool:

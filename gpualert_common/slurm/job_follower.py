@@ -24,6 +24,8 @@ _QUIET_S = 1.0
 """After the end of a job, output that came so late is still copied."""
 _FORGOTTEN_S = 600.0
 """A job that the controller forgot is looked for in the accounting for so long."""
+_UNSEEN_S = 60.0
+"""The same for a job that this follower has never seen."""
 _SEVERAL_STOPS = 2
 _MOST_FILES = 500
 _ENDLESS = frozenset(
@@ -139,7 +141,8 @@ class JobFollower:
         over = [task for task in self._tasks.values() if task.is_over]
         if over and len(over) == len(self._tasks):
             return _end_of(over)
-        if now - self._forgotten_since < _FORGOTTEN_S:
+        limit_s = _FORGOTTEN_S if self._tasks else _UNSEEN_S
+        if now - self._forgotten_since < limit_s:
             return None
         return JobEnd("UNKNOWN", None)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.errors import SlurmError
+from gpualert_common.slurm.fields import parse_time
 from gpualert_common.slurm.invocation import ask
 from gpualert_common.structs import Struct
 
@@ -60,12 +61,13 @@ class BatchTask(Struct, frozen=True):
     work_directory: str = ""
     command: str = ""
     restarts: int = 0
-    started: str = ""
+    started_at: float | None = None
+    ended_at: float | None = None
 
     @property
     def is_over(self) -> bool:
         """True if it has ended for good; a job that is requeued has not."""
-        return self.state in _ENDED
+        return is_over(self.state)
 
     @property
     def is_waiting(self) -> bool:
@@ -100,7 +102,7 @@ def read_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
     Raises SlurmError.
     """
     try:
-        text = ask(["scontrol", *_of_cluster(cluster), "--details", "show", "job", job_id])
+        text = ask("scontrol", *_of_cluster(cluster), "--details", "show", "job", job_id)
     except SlurmError as error:
         if _UNKNOWN_JOB in str(error):
             return []
@@ -113,25 +115,29 @@ def read_accounted_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
 
     Raises SlurmError, also where there is no accounting.
     """
-    names = "JobID,JobIDRaw,State,ExitCode,JobName,User,NodeList,WorkDir"
-    command = ["sacct", *_of_cluster(cluster), "--parsable2", "--noheader", "--allocations"]
+    names = "JobID,JobIDRaw,State,ExitCode,Start,End,User,NodeList,JobName"
+    listed = ("--parsable2", "--noheader", "--allocations", f"--format={names}")
     found: dict[str, BatchTask] = {}
-    for line in ask([*command, f"--format={names}", f"--jobs={job_id}"]).splitlines():
-        shown, raw, state, status, name, user, nodes, folder = (*line.split("|", 7), *[""] * 7)[:8]
-        words = state.split()
-        if not words or not is_slurm_id(shown) or len(found) >= MOST_TASKS:
+    for line in ask("sacct", *_of_cluster(cluster), *listed, f"--jobs={job_id}").splitlines():
+        words = line.split("|", 8)
+        if len(words) < 9:
+            continue
+        shown, raw, state, status, start, end, user, nodes, name = words
+        states = state.split()
+        if not states or not is_slurm_id(shown) or len(found) >= MOST_TASKS:
             continue
         code, signal = _parse_status(status)
         found[shown] = BatchTask(
             raw,
             shown,
-            words[0],
+            states[0],
             name=name,
             user=user,
             exit_code=code,
             exit_signal=signal,
             nodes=nodes,
-            work_directory=folder,
+            started_at=parse_time(start),
+            ended_at=parse_time(end),
         )
     return list(found.values())
 
@@ -144,7 +150,7 @@ def find_job(mark: str, since: float) -> str | None:
     cannot be known, as without accounting once the controller may have forgotten the job.
     """
     user = f"--user={os.getuid()}"
-    listed = ask(["squeue", "--noheader", "--states=all", user, "--format=%F|%k"])
+    listed = ask("squeue", "--noheader", "--states=all", user, "--format=%F|%k")
     found = list(_select_marked(listed, mark))
     if found:
         return min(found, key=_order)
@@ -160,6 +166,22 @@ def find_job(mark: str, since: float) -> str | None:
     return min(found, key=_order) if found else None
 
 
+def list_states(user: str) -> dict[str, tuple[str, str]]:
+    """Return the state and the comment of each job of a user that the controller knows.
+
+    Arrays are listed by task, except for tasks that wait.  Raises SlurmError.
+    """
+    options = ("--noheader", "--states=all", f"--user={user}", "--format=%i|%T|%k")
+    lines = (line.split("|", 2) for line in ask("squeue", *options).splitlines())
+    found = (words for words in lines if len(words) == 3 and is_slurm_id(words[0]))
+    return {job: (state, comment) for job, state, comment in found}
+
+
+def is_over(state: str) -> bool:
+    """True for the state of a job that has ended for good."""
+    return state in _ENDED
+
+
 def is_slurm_id(text: str) -> bool:
     """True for the id of a job, or of a task of an array."""
     number, _, task = text.partition("_")
@@ -169,13 +191,13 @@ def is_slurm_id(text: str) -> bool:
 
 def _list_accounted(user: str, since: float) -> str:
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since - 3600))
-    command = ["sacct", "--parsable2", "--noheader", "--allocations", user, f"--starttime={start}"]
+    listed = ("--parsable2", "--noheader", "--allocations", user, f"--starttime={start}")
     try:
-        return ask([*command, "--format=JobID,Comment,SubmitLine"])
+        return ask("sacct", *listed, "--format=JobID,Comment,SubmitLine")
     except SlurmError as error:
         if "Invalid field" not in str(error):
             raise
-        return ask([*command, "--format=JobID,Comment"])
+        return ask("sacct", *listed, "--format=JobID,Comment")
 
 
 def _select_marked(text: str, mark: str) -> Iterator[str]:
@@ -192,7 +214,7 @@ def _order(job_id: str) -> int:
 
 def _read_least_job_age() -> float:
     """Return for how many seconds the controller keeps an ended job."""
-    for line in ask(["scontrol", "show", "config"]).splitlines():
+    for line in ask("scontrol", "show", "config").splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "MinJobAge":
             number = value.split()[0] if value.split() else ""
@@ -253,7 +275,8 @@ def _make_task(job_id: str, fields: dict[str, str]) -> BatchTask:
         work_directory=fields.get("WorkDir", ""),
         command=fields.get("Command", ""),
         restarts=int(restarts) if restarts.isdigit() and len(restarts) < 9 else 0,
-        started=fields.get("StartTime", ""),
+        started_at=parse_time(fields.get("StartTime", "")),
+        ended_at=parse_time(fields.get("EndTime", "")),
     )
 
 

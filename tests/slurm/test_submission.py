@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,16 +15,6 @@ from tests.slurm.batch_scene import BatchScene
 from tests.slurm_cluster import SlurmCluster, wait_until
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def scene(slurm: SlurmCluster, tmp_path: Path) -> Iterator[BatchScene]:
-    """A scene in a folder that the nodes can read."""
-    tmp_path.chmod(0o755)
-    one = BatchScene(slurm, tmp_path)
-    yield one
-    one.kill_all()
-    slurm.run("scancel", "--user=root")
 
 
 def test_status_and_output_are_those_of_the_script(scene: BatchScene) -> None:
