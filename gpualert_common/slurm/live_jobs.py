@@ -184,8 +184,7 @@ def is_over(state: str) -> bool:
 
 def is_slurm_id(text: str) -> bool:
     """True for the id of a job, or of a task of an array."""
-    number, _, task = text.partition("_")
-    parts = (number, task or "0")
+    parts = text.split("_", 1)
     return all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts)
 
 

@@ -12,8 +12,8 @@ import pytest
 from tests.slurm.batch_scene import BatchScene
 from tests.slurm_cluster import SlurmCluster, wait_until
 
-AT_ONCE = 4
-"""Submissions at a time: as many as the nodes have CPUs."""
+AT_ONCE = 6
+"""Submissions at a time: most of the time they wait."""
 MOST_S = 6.0
 """From the command to the end of its job it takes about so long."""
 

@@ -19,7 +19,7 @@ _OPTIONS = (
     *("state_dir", "notify", "notify_on", "notify_deadline", "artifact", "templates", "rules"),
     "quiet",
 )
-_LEAST_POLL_S = 5.0
+_LEAST_POLL_S = 2.0
 
 
 def add_arguments(parser: CommandParser) -> None:
