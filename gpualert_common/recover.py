@@ -31,6 +31,7 @@ from gpualert_common.record import (
     Record,
     RunState,
 )
+from gpualert_common.slurm.submission import find_submission
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.telemetry.storage import TELEMETRY
@@ -236,8 +237,16 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
     if has_processes(record):
         because = "its guardian died"
         sender: Sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
-        stop_unsupervised(record, grace_s, sender)
+        if find_submission(record.spec.command) is None:
+            stop_unsupervised(record, grace_s, sender)
+        else:
+            _end_follower(record)
     recover(record)
+
+
+def _end_follower(record: Record) -> None:
+    """Kill the follower of a job of Slurm: SIGTERM would cancel the job, which goes on."""
+    Stop(find_processes(record), signal.SIGKILL, 0.0, time.monotonic()).complete()
 
 
 def reconstruct_ending(record: Record, end: SlurmEnd | None = None) -> Ending:
@@ -260,4 +269,20 @@ def reconstruct_ending(record: Record, end: SlurmEnd | None = None) -> Ending:
         fields |= {name: stopping.fields.get(name) for name in ("signal", "sender")}
     if record.event("time_limit") is not None:
         fields["limit"] = "time"
+    if fields.get("code") is None:
+        fields["code"] = _read_job_status(record)
     return Ending.from_json(encode(decode_valid(EndRecord, fields, record.path)))
+
+
+def _read_job_status(record: Record) -> int | None:
+    """Return the exit status of the job of Slurm that was the run; None for any other run."""
+    submission = find_submission(record.spec.command)
+    if submission is None:
+        return None
+    try:
+        job = submission.job
+    except RecordError:
+        return None
+    finally:
+        submission.close()
+    return job.exit_status if job.run_id == record.run_id else None

@@ -22,6 +22,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number, is_time
 from gpualert_common.record import INDEX, Record
+from gpualert_common.slurm.follower_command import submission_path
 from gpualert_common.spec import OBSERVER, Ending
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import STACKS, read_dumps
@@ -110,7 +111,8 @@ class RunEvidence:
         try:
             self.read()
             sampled = self.telemetry.sources.get("slurm")
-            if self._launch_record.slurm is None and (sampled is None or not sampled.available):
+            known_job = self._launch_record.slurm or submission_path(self._launch_record.command)
+            if known_job is None and (sampled is None or not sampled.available):
                 return None
             # Not imported for a run outside of Slurm.
             from gpualert_common.slurm_evidence import ask_about_run, find_scheduler_stop

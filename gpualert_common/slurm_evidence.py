@@ -11,6 +11,7 @@ from gpualert_common.model import StopOrigin
 from gpualert_common.quantities import is_seconds, is_time
 from gpualert_common.slurm.job_status import ask_slurm
 from gpualert_common.slurm.states import SlurmState
+from gpualert_common.slurm.submission import find_followed_job
 from gpualert_common.slurm.users import describe_user
 from gpualert_common.spec import Ending
 from gpualert_common.stop_origin import find_origin, is_own_decision
@@ -64,18 +65,20 @@ def ask_about_run(
 
     ``is_live`` says that the run ends now.
     """
-    place = launch_record.slurm
+    place, at = launch_record.slurm, launch_record.created_at
+    followed = find_followed_job(launch_record.command)
+    if followed is not None:  # its job may have begun long after the run
+        place, at = followed, ending.ended_at or time.time()
     is_success = ending.code == 0 and ending.signal is None
     if place is None or is_success or is_own_decision(ending.signal, ending.sender, ending.limit):
         return None
     if is_live and place.get("index", 0) >= _ASKING_NODES:
         why = f"only the first {_ASKING_NODES} nodes of a job ask Slurm when it ends"
         return SlurmAnswer(SourceAvailability(SOURCE, available=False, why=why))
-    started_at = launch_record.created_at
     ended_at = ending.ended_at or time.time()
     report = ask_slurm(
         place,
-        started_at,
+        at,
         patience_s=_LIVE_PATIENCE_S if is_live else 0.0,
         deadline_s=_LIVE_DEADLINE_S if is_live else _DEADLINE_S,
     )
@@ -83,7 +86,7 @@ def ask_about_run(
         why = "; ".join(report.problems) or "Slurm does not know the job any more"
         remedy = "accounting by slurmdbd keeps jobs" if not report.problems else ""
         return SlurmAnswer(SourceAvailability(SOURCE, available=False, why=why, remedy=remedy))
-    events = make_slurm_events(report, place, started_at, ended_at)
+    events = make_slurm_events(report, place, at, ended_at)
     found = tuple(
         TelemetryEvent(one.what, one.of, SOURCE, one.at or ended_at, one.text, one.fields)
         for one in events

@@ -1,16 +1,35 @@
-"""Fixtures of Slurm's tests: stand-ins for its commands, at the border of this machine."""
+"""Fixtures of Slurm's tests: a real cluster, and stand-ins for its commands at the border."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.slurm.batch import Batch
+from tests.slurm.batch_scene import BatchScene
 from tests.slurm_cluster import SlurmCluster
 
 Install = Callable[..., None]
+
+
+@pytest.fixture
+def scene(slurm: SlurmCluster, tmp_path: Path) -> Iterator[BatchScene]:
+    """A scene in a folder that the nodes can read."""
+    tmp_path.chmod(0o755)
+    one = BatchScene(slurm, tmp_path)
+    yield one
+    one.kill_all()
+    slurm.run("scancel", "--user=root")
+
+
+@pytest.fixture
+def batch(slurm: SlurmCluster, request: pytest.FixtureRequest) -> Batch:
+    """A folder of one test that the nodes of the cluster share."""
+    home = slurm.home / "jobs" / request.node.name[:60]
+    home.mkdir(mode=0o755)
+    return Batch(slurm, home)
 
 
 @pytest.fixture
@@ -33,11 +52,3 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 def _write(file: Path, script: str) -> None:
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
-
-
-@pytest.fixture
-def batch(slurm: SlurmCluster, request: pytest.FixtureRequest) -> Batch:
-    """A folder of one test that the nodes of the cluster share."""
-    home = slurm.home / "jobs" / request.node.name[:60]
-    home.mkdir(mode=0o755)
-    return Batch(slurm, home)

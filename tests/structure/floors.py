@@ -53,7 +53,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "stop_request",
         }
     ),
-    frozenset({"run_report"}),
+    frozenset({"batch_runs", "run_report", "slurm_watch"}),
     frozenset({"web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
