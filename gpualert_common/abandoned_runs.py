@@ -23,7 +23,8 @@ _PROGRAM = "gpualert_common.background_recovery"
 def list_unsupervised(places: Iterable[str]) -> list[str]:
     """Return the paths of the unfinished records in these places that nobody supervises.
 
-    Oldest first in each place, and without those of other hosts.  Their runs may go on.
+    Oldest first in each place.  Of those of other hosts only the ones in a job of Slurm, which can
+    show whether they go on.
     """
     paths = (path for place in places for path in UNFINISHED.list_records(place))
     return [path for path in paths if _is_unsupervised(path)]
@@ -66,7 +67,10 @@ def _is_unsupervised(path: str) -> bool:
             mark_finished(path, is_undelivered=False)  # it was removed
         return False
     try:
-        return not record.is_held and (record.read_json(SPEC) or {}).get("host") == host_name()
+        if record.is_held:
+            return False
+        spec = record.read_json(SPEC) or {}
+        return spec.get("host") == host_name() or bool(spec.get("slurm"))
     except (GPUAlertError, OSError):
         return False  # a damaged record, or a filesystem without locks
     finally:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -21,9 +22,12 @@ from gpualert_common.notify.reconciliation import reconcile
 from gpualert_common.notify.schedule import DUE, OUTCOME_S, AlertAction
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.processes.bootstrap import extend_import_path
+from gpualert_common.processes.program import start_program
 from gpualert_common.record import EXIT, VERDICT, Record
 from gpualert_common.record.marks import UNFINISHED
 from gpualert_common.recover import is_abandoned, recover
+from gpualert_common.slurm.follower_command import CONTINUATION
+from gpualert_common.slurm.submission import list_unfollowed
 from gpualert_common.supervise.detachment import limit_process
 from gpualert_common.supervise.live_classifier import FAILURE_TAIL_BYTES
 
@@ -31,6 +35,7 @@ _MOST_TRIES = 3
 """A record that ended so many processes of ours gets no verdict; `gpualert recover` may make it."""
 _SEND_S = 15.0
 """Then the sender goes on alone."""
+_CONTINUE_S = 60.0
 _TRY = "recovery_started"
 
 
@@ -41,10 +46,22 @@ def main() -> None:
         os._exit(0)  # this process has no parent: an engine may kill the children of its task
     limit_process()
     extend_import_path(request["sys_path"])
+    _continue_jobs(request["places"])
     for place in request["places"]:
         with contextlib.suppress(OSError):  # the place was removed, or supports no lock
             _finish_place(place)
     os._exit(0)
+
+
+def _continue_jobs(places: list[str]) -> None:
+    """Have each job of Slurm that nobody follows any more followed again by a new run.
+
+    First, since that completes the records of the runs before.
+    """
+    if any(list_unfollowed(place) for place in places):
+        continuation = start_program(CONTINUATION, *places)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            continuation.wait(_CONTINUE_S)
 
 
 def _finish_place(place: str) -> None:

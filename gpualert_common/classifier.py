@@ -23,6 +23,7 @@ from gpualert_common.diagnose import conclude
 from gpualert_common.diagnose.evidence import RunObservations
 from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.diagnose.warning_state import WarningState
+from gpualert_common.end_record import SchedulerStop
 from gpualert_common.errors import RuleError
 from gpualert_common.launch_record import LaunchRecord, read_shown_number
 from gpualert_common.log_files.compression import find_format
@@ -190,6 +191,7 @@ class RunClassifier:
             facts=replace(
                 _exit_facts(Ending(0.0) if ending is None else ending, facts, self._evidence),
                 is_log_dropped=self._launch_record.log_full == "drop",
+                scheduler=None if ending is None else self._find_scheduler_stop(ending),
             ),
             rules=self._rules,
             running=ending is None,
@@ -202,6 +204,9 @@ class RunClassifier:
             log_path=self._choose_log(verdict, facts.log_path),
             warnings=(*verdict.warnings, *self._log_warnings(), *self._faults, *early),
         )
+
+    def _find_scheduler_stop(self, ending: Ending) -> SchedulerStop | None:
+        return None if self._evidence is None else self._evidence.find_scheduler_stop(ending)
 
     def _choose_log(self, verdict: Verdict, given: str | None) -> str | None:
         """Return the path of the log that has the error, which is in the folder of the *given* one.

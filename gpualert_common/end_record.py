@@ -28,6 +28,13 @@ class Sender(TypedDict, total=False):
     because: str
 
 
+class SchedulerStop(TypedDict):
+    """A stop by a scheduler, according to its records: its cause, and a claim of the verdict."""
+
+    cause: str
+    claim: str
+
+
 class Survivor(TypedDict):
     """A process that outlived its run."""
 

@@ -63,6 +63,22 @@ class StoreError(GPUAlertError):
     """
 
 
+class SlurmError(GPUAlertError):
+    """A command of Slurm is missing, failed, or gave no answer.  For the cluster's operator.
+
+    ``is_missing`` is True where the command is not installed, ``is_late`` where it gave no answer
+    within its deadline; ``said`` is its own message.
+    """
+
+    def __init__(
+        self, message: str, *, is_missing: bool = False, is_late: bool = False, said: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.is_missing = is_missing
+        self.is_late = is_late
+        self.said = said
+
+
 class DeliveryError(GPUAlertError):
     """An alert was not delivered.  ``transient``: the same attempt may succeed later.
 

@@ -84,6 +84,22 @@ class JobMembership(TypedDict, total=False):
     directory: str
 
 
+class SlurmPlace(TypedDict, total=False):
+    """The place of a run in Slurm, by the variables of its environment.
+
+    ``job`` is the number of the job, also of one in an array, and ``step`` that of the step, absent
+    in a batch script.  ``is_task`` is True if the supervisor is itself the task of the step, and
+    ``index`` is that of its node.
+    """
+
+    job: str
+    step: str
+    is_task: bool
+    index: Number
+    cluster: str
+    node: str
+
+
 class ChannelConfig(TypedDict):
     """A channel for alerts, without the secrets that the user passed directly."""
 
@@ -108,8 +124,9 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
 
     ``logs`` is never empty.  ``custody`` is None for a run without a guardian, ``alerts`` for one
     without alerts.  ``tried`` has the locations that could not keep the record, each with its
-    problem.  ``job`` is None for a run that belongs to none.  ``supervised`` is False for a run
-    that another program supervised; ``said`` is then its failure in one line.
+    problem.  ``job`` is None for a run that belongs to none, and ``slurm`` outside of Slurm's jobs.
+    ``supervised`` is False for a run that another program supervised; ``said`` is then its failure
+    in one line.
     """
 
     run_id: str | None = None
@@ -127,6 +144,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     end_survivors: bool = False
     custody: Owner | None = None
     job: JobMembership | None = None
+    slurm: SlurmPlace | None = None
     rules: str | None = None
     observe: bool = False
     alerts: AlertSettings | None = None

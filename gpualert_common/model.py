@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpualert_common.structs import DataclassStruct, Struct, field
 
 if TYPE_CHECKING:
-    from gpualert_common.end_record import Sender
+    from gpualert_common.end_record import SchedulerStop, Sender
 
 SCHEMA = 1
 """Version of every JSON object that gpualert writes."""
@@ -132,7 +132,8 @@ class ExitFacts(Struct, frozen=True):
     ``code`` is the child's own status: 0..255, -n when signal n ended it, None when unknown.
     ``started`` is False when the program could not be executed; ``start_error`` then holds the
     errno and the text.  ``limit`` is "time" when our own time limit ended the run.  ``signal``
-    is the first signal that was passed on to the run and ``sender`` who sent it.
+    is the first signal that was passed on to the run and ``sender`` who sent it; ``scheduler`` is
+    the stop by a scheduler, according to its records.
     ``log_disk_full`` is True when the disk of the log had no space left while the child ran, which
     the child did not notice if ``is_log_dropped`` (its output goes through a pipe);
     ``is_log_cut`` when the process that copies the output to the log died.
@@ -145,6 +146,7 @@ class ExitFacts(Struct, frozen=True):
     limit: str | None = None
     signal: int | None = None
     sender: Sender | None = None
+    scheduler: SchedulerStop | None = None
     duration_s: float | None = None
     survivors: int = 0
     log_disk_full: bool = False

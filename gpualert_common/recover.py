@@ -21,12 +21,24 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.quantities import is_number
-from gpualert_common.record import EXIT, LOG_CUT, SPEC, VERDICT, Event, Record, RunState
+from gpualert_common.record import (
+    EXIT,
+    INDEX,
+    LOG_CUT,
+    SPEC,
+    VERDICT,
+    Event,
+    Record,
+    RunState,
+)
+from gpualert_common.slurm.submission import find_submission
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
+from gpualert_common.telemetry.storage import TELEMETRY
 
 if TYPE_CHECKING:
     from gpualert_common.end_record import Sender
+    from gpualert_common.slurm.ended_runs import SlurmEnd
 
 LIVE_BYTES = 64 << 20
 """Some three seconds' reading."""
@@ -56,8 +68,11 @@ def is_abandoned(record: Record) -> bool:
     """
     if record.is_held:
         return False
-    has_ended = record.read_json(EXIT) is not None
-    return has_ended or not (is_remote(record) or has_processes(record))
+    if record.read_json(EXIT) is not None:
+        return True
+    if is_remote(record):
+        return find_end_in_slurm(record) is not None
+    return not has_processes(record)
 
 
 def find_processes(record: Record) -> ProcessTree:
@@ -93,6 +108,18 @@ def is_remote(record: Record) -> bool:
     return locate(record.spec) is not RunPlace.HERE
 
 
+def find_end_in_slurm(record: Record) -> SlurmEnd | None:
+    """Return the end of a run in a job of Slurm, if that proves that no process of it is left."""
+    place = record.spec.slurm
+    if place is None:
+        return None
+    from gpualert_common.slurm.ended_runs import find_slurm_end  # most runs need none
+
+    statuses = map(record.log_status, (*record.logs, INDEX, TELEMETRY))
+    changed_at = max((one.st_mtime for one in statuses if one), default=0.0)
+    return find_slurm_end(place, record.spec.created_at, changed_at)
+
+
 def recover(
     record: Record, *, force: bool = False, most_bytes: int | None = None
 ) -> RecoveryOutcome:
@@ -119,12 +146,14 @@ def complete(
         return RecoveryOutcome.NOT_LAUNCHED
     ending = record.ending  # read only now: until it let go, a supervisor may have written it
     if ending is None:
-        if not force and is_remote(record):
+        end = find_end_in_slurm(record) if is_remote(record) else None
+        if end is None and not force and is_remote(record):
             return RecoveryOutcome.ELSEWHERE
         if has_processes(record):
             return RecoveryOutcome.RUNNING
-        ending = reconstruct_ending(record)
-        _note(record, "recovered", by_pid=os.getpid())
+        ending = reconstruct_ending(record, end)
+        proof = {} if end is None else {"slurm_job": end.name, "slurm_state": end.status}
+        _note(record, "recovered", by_pid=os.getpid(), **proof)
         record.store(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
         _freeze_artifacts(record)
     record.store(VERDICT, encode(classify_logs(record, ending, most_bytes)))
@@ -208,17 +237,30 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
     if has_processes(record):
         because = "its guardian died"
         sender: Sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
-        stop_unsupervised(record, grace_s, sender)
+        if find_submission(record.spec.command) is None:
+            stop_unsupervised(record, grace_s, sender)
+        else:
+            _end_follower(record)
     recover(record)
 
 
-def reconstruct_ending(record: Record) -> Ending:
-    """Return the ending of a lost run, as far as its supervisor wrote it down before it died."""
+def _end_follower(record: Record) -> None:
+    """Kill the follower of a job of Slurm: SIGTERM would cancel the job, which goes on."""
+    Stop(find_processes(record), signal.SIGKILL, 0.0, time.monotonic()).complete()
+
+
+def reconstruct_ending(record: Record, end: SlurmEnd | None = None) -> Ending:
+    """Return the ending of a lost run, as far as its supervisor wrote it down before it died.
+
+    ``end`` is its end by Slurm's records.
+    """
     launched = record.event("launched") or Event("launched")
     fields = {
         "started_at": launched.at or record.spec.created_at,
         "pid": launched.fields.get("pid"),
     }
+    if end is not None:
+        fields |= {"code": end.code, "ended_at": end.ended_at}
     exited = record.event("leader_exited")
     if exited is not None:
         fields |= {"code": exited.fields.get("code"), "ended_at": exited.at}
@@ -227,4 +269,20 @@ def reconstruct_ending(record: Record) -> Ending:
         fields |= {name: stopping.fields.get(name) for name in ("signal", "sender")}
     if record.event("time_limit") is not None:
         fields["limit"] = "time"
+    if fields.get("code") is None:
+        fields["code"] = _read_job_status(record)
     return Ending.from_json(encode(decode_valid(EndRecord, fields, record.path)))
+
+
+def _read_job_status(record: Record) -> int | None:
+    """Return the exit status of the job of Slurm that was the run; None for any other run."""
+    submission = find_submission(record.spec.command)
+    if submission is None:
+        return None
+    try:
+        job = submission.job
+    except RecordError:
+        return None
+    finally:
+        submission.close()
+    return job.exit_status if job.run_id == record.run_id else None

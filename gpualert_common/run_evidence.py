@@ -22,6 +22,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number, is_time
 from gpualert_common.record import INDEX, Record
+from gpualert_common.slurm.follower_command import submission_path
 from gpualert_common.spec import OBSERVER, Ending
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import STACKS, read_dumps
@@ -35,7 +36,9 @@ from gpualert_common.telemetry.series import (
 from gpualert_common.telemetry.source import ObservedRun, list_sources
 
 if TYPE_CHECKING:
+    from gpualert_common.end_record import SchedulerStop
     from gpualert_common.history import EarlierRuns
+    from gpualert_common.slurm_evidence import SlurmAnswer
 
 _LEAST_S = 1.0
 """Least duration of a run that is compared with earlier runs: a shorter one trained nothing."""
@@ -66,6 +69,7 @@ class RunEvidence:
         self._launch_record = launch_record
         self._recalled: EarlierRuns | None = None
         self._stacks: tuple[int, tuple[Dump, ...]] = (0, ())
+        self._slurm: SlurmAnswer | None = None
 
     def recall(self) -> EarlierRuns:
         """Return the earlier runs of the same command, looked up once.  Never raises."""
@@ -102,6 +106,25 @@ class RunEvidence:
         found = sizes if isinstance(sizes, dict) else {}
         return {name: size for name, size in found.items() if is_number(size)}
 
+    def find_scheduler_stop(self, ending: Ending) -> SchedulerStop | None:
+        """Return the stop of the run by its scheduler, which is asked about it.  Never raises."""
+        try:
+            self.read()
+            sampled = self.telemetry.sources.get("slurm")
+            known_job = self._launch_record.slurm or submission_path(self._launch_record.command)
+            if known_job is None and (sampled is None or not sampled.available):
+                return None
+            # Not imported for a run outside of Slurm.
+            from gpualert_common.slurm_evidence import ask_about_run, find_scheduler_stop
+
+            self._slurm = ask_about_run(self._launch_record, ending, is_live=self._is_live)
+            known = Telemetry()
+            known.sources, known.events = dict(self.telemetry.sources), [*self.telemetry.events]
+            known.events += () if self._slurm is None else self._slurm.events
+            return find_scheduler_stop(known, ending)
+        except Exception:  # noqa: BLE001 - the boundary: it costs only the scheduler's answer
+            return None
+
     def read_stacks(self) -> tuple[Dump, ...]:
         """Return the dumps in the record, read again when there are more of them."""
         status = self.record.log_status(STACKS)
@@ -136,6 +159,8 @@ class RunEvidence:
             self._sample_once(ending, pid, started_at, progress)
             if self._is_live and ending.code != 0:
                 self._try_coordinator(ending)
+            if self._slurm is not None:
+                self.telemetry.add(self._slurm.source, self._slurm.events)
             self._name_missing_sources(ending)
         ended_at = (None if ending is None else ending.ended_at) or time.time()
         recalled = None

@@ -62,6 +62,12 @@ def is_own_stop(number: int | None, sender: Sender | None, uid: int | None) -> b
             return False
 
 
+def is_own_decision(number: int | None, sender: Sender | None, limit: str | None) -> bool:
+    """Return True if a person, an engine or a limit stopped the run through its supervisor."""
+    origin = find_origin(number, sender, limit)
+    return origin not in (None, StopOrigin.SCHEDULER, StopOrigin.PROGRAM)
+
+
 def describe_sender(sender: Sender | None) -> str:
     """Return the sender in words, such as "bash (pid 71)"; empty if it is not known.
 

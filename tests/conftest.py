@@ -1,5 +1,5 @@
 """Rules of the whole suite: skips, markers, signals, and the report of failures; the fixtures
-`lab` and `terminal`.
+`lab`, `slurm` and `terminal`.
 
 A skipped test counts as a failure, because it has shown nothing.  What a machine may lack (root,
 Debian packages, PyTorch) or what takes minutes is left out by a marker, which is visible.
@@ -18,10 +18,11 @@ from typing import TypeVar
 
 import pytest
 
+from tests.slurm_cluster import slurm
 from tests.supervised import lab
 from tests.terminal import terminal
 
-__all__ = ["lab", "terminal"]
+__all__ = ["lab", "slurm", "terminal"]
 
 collect_ignore = [  # each is run in the environment that has the engine
     directory

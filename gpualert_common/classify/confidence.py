@@ -35,6 +35,8 @@ _SIGNAL_LINE_CONFIDENCE = 0.8
 """For a line that names the signal of a process, but that nothing else confirms: it may be that of
 a helper process."""
 
+_RECORDED_CONFIDENCE = 0.98
+"""Of a stop that a scheduler has in its records; what led to it may be missing in the log."""
 _CODE_CONFIDENCE = {127: 0.8, 126: 0.6, 124: 0.8}
 """For an exit status that has a meaning by convention, and a log that does not mention it.
 
@@ -101,6 +103,8 @@ def read_cause_of_status(
         return "runtime_error", _SILENT_CONFIDENCE if silent else _NO_REASON_CONFIDENCE
     if status.disposition is Disposition.NOT_STARTED:
         return status.cause, 0.98
+    if status.is_recorded:
+        return status.cause, _RECORDED_CONFIDENCE
     if status.is_stop_certain:
         return status.cause, 1.0
     if status.signal is None:

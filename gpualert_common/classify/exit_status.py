@@ -9,7 +9,12 @@ from collections.abc import Callable
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.model import Disposition, ExitFacts, StopOrigin
 from gpualert_common.signal_names import signal_name
-from gpualert_common.stop_origin import STOP_COMMAND, describe_sender, find_origin
+from gpualert_common.stop_origin import (
+    STOP_COMMAND,
+    describe_sender,
+    find_origin,
+    is_own_decision,
+)
 from gpualert_common.structs import Struct
 
 _STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -24,6 +29,8 @@ _MEANINGS = {
     "timeout": (Disposition.TIMEOUT, "time_limit"),
 }
 """Disposition and cause by the meaning that the sender of a stop gives."""
+
+_DISPOSITIONS = {cause: disposition for disposition, cause in _MEANINGS.values()}
 
 _CERTAIN = (
     *(StopOrigin.KEYBOARD, StopOrigin.HANGUP, StopOrigin.COMMAND, StopOrigin.CALLER),
@@ -48,7 +55,8 @@ class ExitStatus(Struct, frozen=True):
     when no log can name a better one: the run never started, was stopped on request, or reached
     the time limit.  ``is_inferred`` is True when a signal is inferred from 128+n or from a
     launcher's report.  ``claim`` states the status in the verdict.  ``origin`` is who stopped the
-    run; None if nothing did, as far as is known.
+    run; None if nothing did, as far as is known.  ``is_recorded`` is True if a scheduler has it in
+    its records.
     """
 
     disposition: Disposition
@@ -58,11 +66,12 @@ class ExitStatus(Struct, frozen=True):
     is_inferred: bool = False
     is_final: bool = False
     origin: StopOrigin | None = None
+    is_recorded: bool = False
 
     @property
     def is_stop_certain(self) -> bool:
-        """True when the run was stopped, and we or the kernel recorded who did it."""
-        return self.origin in _CERTAIN
+        """True when the run was stopped, and there is a record of who did it."""
+        return self.is_recorded or self.origin in _CERTAIN
 
 
 def read_status(
@@ -117,6 +126,25 @@ def _read_hang_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> E
         signal=facts.signal,
         is_final=True,
         origin=StopOrigin.HANG,
+    )
+
+
+def _read_scheduler(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
+    """A scheduler stopped the run, according to its records, whatever the status is."""
+    stop = facts.scheduler
+    if stop is None or is_own_decision(facts.signal, facts.sender, facts.limit):
+        return None
+    number = facts.signal
+    if number is None and facts.code is not None and facts.code < 0:
+        number = -facts.code
+    return ExitStatus(
+        _DISPOSITIONS.get(stop["cause"], Disposition.KILLED),
+        stop["cause"],
+        f"{stop['claim']}; {_describe(facts.code)}",
+        signal=number,
+        is_final=True,
+        origin=StopOrigin.SCHEDULER,
+        is_recorded=True,
     )
 
 
@@ -193,6 +221,7 @@ STATUS_RULES: tuple[Callable[[ExitFacts, RuleSet, int | None], ExitStatus | None
     _read_missing_start,
     _read_time_limit,
     _read_hang_limit,
+    _read_scheduler,
     _read_stop,
     _read_success,
     _read_signal,

@@ -26,19 +26,36 @@ _COMMANDS = "gpualert_common.cli.commands"
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parser without abbreviated options; ``usage_status`` is the exit status of a usage error."""
+    """Parser without abbreviated options; ``usage_status`` is the exit status of a usage error.
+
+    With ``passes_options_on`` the first unknown option begins the arguments of another program.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_abbrev=False, **kwargs)
         self.usage_status = EXIT_USAGE
+        self.passes_options_on = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the options; an unknown argument is an error of the command that got it."""
+        if self.passes_options_on and args is not None:
+            args = self._separate(list(args))
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             hint = suggest(unknown[0].partition("=")[0], self._option_string_actions)
             self.error(f"unknown arguments: {' '.join(unknown)}{hint}")
         return options, unknown
+
+    def _separate(self, args: list[str]) -> list[str]:
+        """Return the arguments with "--" in front of the first one that is no option of ours."""
+        index = 0
+        while index < len(args) and args[index] != "--":
+            name, equals, _ = args[index].partition("=")
+            action = self._option_string_actions.get(name)
+            if action is None:
+                return [*args[:index], "--", *args[index:]]
+            index += 1 if equals or action.nargs == 0 else 2
+        return args
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise ArgumentError for a value that is not a choice, with a suggestion."""

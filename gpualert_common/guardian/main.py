@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import time
 
 from gpualert_common.errors import GPUAlertError, NoDurableLogError
@@ -23,6 +24,7 @@ from gpualert_common.guardian.keys import write_pointer
 from gpualert_common.guardian.ownership import Ownership, OwnershipTerms
 from gpualert_common.guardian.policy import GuardianPolicy
 from gpualert_common.processes.bootstrap import extend_import_path
+from gpualert_common.processes.program import start_program
 from gpualert_common.record import ALERTS_LOCK
 from gpualert_common.run_hooks import RunHooks
 from gpualert_common.spec import RunSpec
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 GO = b"go\n"
 LOG = "guardian.log"
+_CONTINUE_S = 60.0
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 
 
@@ -90,7 +93,24 @@ def _supervise(message: dict[str, Any]) -> None:
     # Imported late: the child does not wait for it.
     from gpualert_common.guardian.alert_delivery import deliver_after_run
 
+    _continue_job(done.record)
     deliver_after_run(done.record, spec.secrets, alerts_fd)
+
+
+def _continue_job(record: Record) -> None:
+    """Have a job of Slurm followed again, if its follower died and no attempt owns the run."""
+    from gpualert_common.slurm.follower_command import CONTINUATION, submission_path
+
+    path = submission_path(record.spec.command)
+    if path is None or record.spec.custody is not None:
+        return
+    from gpualert_common.slurm.submission import needs_follower
+
+    if needs_follower(path):
+        try:
+            start_program(CONTINUATION, os.path.dirname(os.path.dirname(path))).wait(_CONTINUE_S)
+        except (OSError, subprocess.TimeoutExpired):
+            pass  # a later command starts it
 
 
 def _lock_alerts(record: Record) -> int:

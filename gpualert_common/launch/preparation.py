@@ -22,6 +22,7 @@ from gpualert_common.record import (
 )
 from gpualert_common.record.marks import UNFINISHED
 from gpualert_common.record.private_directory import make_folder, resolve_state_dir
+from gpualert_common.slurm_place import find_slurm_place
 from gpualert_common.spec import RunSpec
 
 TYPE_CHECKING = False
@@ -103,6 +104,7 @@ def _prepare_at(
             pid_namespace=pid_namespace(),
             supervisor_pid=os.getpid(),
             environment=sorted(os.environ if spec.env is None else spec.env),
+            slurm=find_slurm_place(os.environ if spec.env is None else spec.env),
             reserved_bytes=reserved,
             tried=tried,
         )

@@ -17,11 +17,15 @@ packages=(
     iproute2        # machines of a test: network namespaces with a cable between them
     jq              # a reader behind a pipe
     man-db          # reads our manual page
+    mariadb-server  # the database of Slurm's accounting
+    munge           # the authentication of Slurm
     postfix         # a mail server as it is used everywhere
     postgresql      # a database for Airflow with several workers
     procps          # ps, pkill by parent
     redis-server    # a broker for Airflow's Celery workers
     ripgrep         # a benchmark searches a log with it for comparison
+    slurm-wlm       # a cluster of our own, each node with a network of its own
+    slurmdbd
     util-linux      # fsfreeze, setsid, script (a terminal that closes half-way), unshare
 )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
 
 from gpualert_common import record_locations
 from gpualert_common import recover as recovery
 from gpualert_common.abandoned_runs import mark_finished
+from gpualert_common.batch_runs import continue_submission, continue_submissions
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
 from gpualert_common.cli.records import format_place, list_places
@@ -23,9 +24,18 @@ from gpualert_common.record import Record
 from gpualert_common.record.marks import UNDELIVERED, UNFINISHED, UNPUBLISHED, find_state_dir
 from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.settings import load_settings
+from gpualert_common.slurm.submission import find_submission
 from gpualert_common.spec import SCHEMA
 
 _OPEN_MARKS = (UNDELIVERED, UNFINISHED, UNPUBLISHED)
+
+
+class RecoveryRow(TypedDict):
+    """The outcome for one run, for people."""
+
+    run_id: str
+    outcome: str
+    alerts: list[str]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,11 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Finish one abandoned record, or all of them."""
-    rows: list[dict[str, Any]] = []
+    rows: list[RecoveryRow] = []
     outcome: RecoveryOutcome | None
     failed = False
     deadline_s = load_settings()["notify_deadline"].value
     places = list_places(options, is_recovery=True)
+    rows += _continue_jobs(places, options.run)
     records: Iterable[Record] = record_locations.open_records(places)
     if options.run is not None:
         records = [find_record(options.run, places)]
@@ -74,6 +85,20 @@ def execute(options: argparse.Namespace) -> int:
     if not rows:
         printing.print_notes("nothing to recover")
     return int(failed)
+
+
+def _continue_jobs(places: Sequence[str], run: str | None) -> list[RecoveryRow]:
+    """Start a follower for each job of Slurm that nobody follows any more; return their rows."""
+    if run is not None:
+        submission = find_submission(find_record(run, places).spec.command)
+        found = [] if submission is None else [continue_submission(submission.path)]
+    else:
+        found = list(continue_submissions(places))
+    handles = [handle for handle in found if handle is not None]
+    return [
+        {"run_id": one.run_id, "outcome": "follows a job of Slurm again", "alerts": []}
+        for one in handles
+    ]
 
 
 def _is_marked(record: Record) -> bool:

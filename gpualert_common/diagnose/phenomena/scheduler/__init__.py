@@ -1,0 +1,1 @@
+"""Scheduler: jobs that it ended, and nodes that it lost."""

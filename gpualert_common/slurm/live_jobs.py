@@ -1,0 +1,294 @@
+"""Jobs as the controller has them, or the accounting once the controller forgets them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+
+from gpualert_common.errors import SlurmError
+from gpualert_common.slurm.fields import parse_time
+from gpualert_common.slurm.invocation import ask
+from gpualert_common.structs import Struct
+
+MOST_TASKS = 5000
+"""Tasks of an array that are read; Slurm's own limit is 1,001 unless it is raised."""
+_ENDED = frozenset(
+    (
+        "COMPLETED",
+        "FAILED",
+        "CANCELLED",
+        "TIMEOUT",
+        "DEADLINE",
+        "OUT_OF_MEMORY",
+        "NODE_FAIL",
+        "BOOT_FAIL",
+        "LAUNCH_FAILED",
+        "PREEMPTED",
+        "REVOKED",
+    )
+)
+_WAITING = frozenset(("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"))
+_UNKNOWN_JOB = "Invalid job id"
+_SIGNAL = 128
+_TIME_LIMIT = 124
+_KILLED = 137
+_TERMINATED = 143
+_MOST_STATUS = 255
+
+
+class BatchTask(Struct, frozen=True):
+    """A job, or one task of an array, as Slurm has it now.
+
+    ``shown_id`` is its id for people ("5", "5_2").  ``exit_code`` and ``exit_signal`` are those of
+    the batch script.  Paths are empty where they are not known.  ``batch_host`` is the node that
+    runs the script, empty before it starts.
+    """
+
+    job_id: str
+    shown_id: str
+    state: str
+    reason: str = ""
+    name: str = ""
+    user: str = ""
+    comment: str = ""
+    exit_code: int = 0
+    exit_signal: int = 0
+    stdout: str = ""
+    stderr: str = ""
+    batch_host: str = ""
+    nodes: str = ""
+    work_directory: str = ""
+    command: str = ""
+    restarts: int = 0
+    started_at: float | None = None
+    ended_at: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """True if it has ended for good; a job that is requeued has not."""
+        return is_over(self.state)
+
+    @property
+    def is_waiting(self) -> bool:
+        """True before it starts, and again after a requeue."""
+        return self.state in _WAITING
+
+    @property
+    def exit_status(self) -> int:
+        """The status for a shell: of the script, or a stand-in where Slurm ended the job.
+
+        124 for a time limit, 137 for want of memory, 143 for a cancellation or a preemption; 1 for
+        the loss of a node, whose script has none.
+        """
+        match self.state:
+            case "COMPLETED":
+                return 0
+            case "TIMEOUT" | "DEADLINE":
+                return _TIME_LIMIT
+            case "OUT_OF_MEMORY":
+                return _KILLED
+            case "CANCELLED" | "PREEMPTED":
+                return _TERMINATED
+            case "FAILED" if self.exit_signal:
+                return min(_SIGNAL + self.exit_signal, _MOST_STATUS)
+            case _:
+                return min(self.exit_code, _MOST_STATUS) or 1
+
+
+def read_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
+    """Return the job, or the tasks of the array, as the controller has them; none if it forgot.
+
+    Raises SlurmError.
+    """
+    try:
+        text = ask("scontrol", *_of_cluster(cluster), "--details", "show", "job", job_id)
+    except SlurmError as error:
+        if _UNKNOWN_JOB in str(error):
+            return []
+        raise
+    return list(_parse_shown(text))
+
+
+def read_accounted_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
+    """Return the job, or the tasks of the array, as the accounting has their last run.
+
+    Raises SlurmError, also where there is no accounting.
+    """
+    names = "JobID,JobIDRaw,State,ExitCode,Start,End,User,NodeList,JobName"
+    listed = ("--parsable2", "--noheader", "--allocations", f"--format={names}")
+    found: dict[str, BatchTask] = {}
+    for line in ask("sacct", *_of_cluster(cluster), *listed, f"--jobs={job_id}").splitlines():
+        words = line.split("|", 8)
+        if len(words) < 9:
+            continue
+        shown, raw, state, status, start, end, user, nodes, name = words
+        states = state.split()
+        if not states or not is_slurm_id(shown) or len(found) >= MOST_TASKS:
+            continue
+        code, signal = _parse_status(status)
+        found[shown] = BatchTask(
+            raw,
+            shown,
+            states[0],
+            name=name,
+            user=user,
+            exit_code=code,
+            exit_signal=signal,
+            nodes=nodes,
+            started_at=parse_time(start),
+            ended_at=parse_time(end),
+        )
+    return list(found.values())
+
+
+def find_job(mark: str, since: float) -> str | None:
+    """Return the id of the job of this user whose comment has *mark*; the first of several.
+
+    Asks the controller, and the accounting, which keeps the jobs that the controller forgets.
+    None only if no such job was submitted since the time *since*; raises SlurmError where that
+    cannot be known, as without accounting once the controller may have forgotten the job.
+    """
+    user = f"--user={os.getuid()}"
+    listed = ask("squeue", "--noheader", "--states=all", user, "--format=%F|%k")
+    found = list(_select_marked(listed, mark))
+    if found:
+        return min(found, key=_order)
+    try:
+        found = list(_select_marked(_list_accounted(user, since), mark))
+    except SlurmError as error:
+        if time.time() - since < _read_least_job_age() / 2:
+            return None
+        raise SlurmError(
+            f"cannot decide if the job was submitted: the controller does not have it, and {error}",
+            is_late=True,
+        ) from None
+    return min(found, key=_order) if found else None
+
+
+def list_states(user: str) -> dict[str, tuple[str, str]]:
+    """Return the state and the comment of each job of a user that the controller knows.
+
+    Arrays are listed by task, except for tasks that wait.  Raises SlurmError.
+    """
+    options = ("--noheader", "--states=all", f"--user={user}", "--format=%i|%T|%k")
+    lines = (line.split("|", 2) for line in ask("squeue", *options).splitlines())
+    found = (words for words in lines if len(words) == 3 and is_slurm_id(words[0]))
+    return {job: (state, comment) for job, state, comment in found}
+
+
+def is_over(state: str) -> bool:
+    """True for the state of a job that has ended for good."""
+    return state in _ENDED
+
+
+def is_slurm_id(text: str) -> bool:
+    """True for the id of a job, or of a task of an array."""
+    parts = text.split("_", 1)
+    return all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts)
+
+
+def _list_accounted(user: str, since: float) -> str:
+    start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since - 3600))
+    listed = ("--parsable2", "--noheader", "--allocations", user, f"--starttime={start}")
+    try:
+        return ask("sacct", *listed, "--format=JobID,Comment,SubmitLine")
+    except SlurmError as error:
+        if "Invalid field" not in str(error):
+            raise
+        return ask("sacct", *listed, "--format=JobID,Comment")
+
+
+def _select_marked(text: str, mark: str) -> Iterator[str]:
+    for line in text.splitlines():
+        job_id, _, rest = line.partition("|")
+        job_id = job_id.partition("_")[0].partition("+")[0]
+        if mark in rest and is_slurm_id(job_id):
+            yield job_id
+
+
+def _order(job_id: str) -> int:
+    return int(job_id)
+
+
+def _read_least_job_age() -> float:
+    """Return for how many seconds the controller keeps an ended job."""
+    for line in ask("scontrol", "show", "config").splitlines():
+        key, _, value = line.partition("=")
+        if key.strip() == "MinJobAge":
+            number = value.split()[0] if value.split() else ""
+            return float(number) if number.isdigit() and len(number) < 9 else 0.0
+    return 0.0
+
+
+def _of_cluster(cluster: str) -> list[str]:
+    return [f"--clusters={cluster}"] if cluster else []
+
+
+def _parse_shown(text: str) -> Iterator[BatchTask]:
+    for index, block in enumerate(text.split("\n\n")):
+        fields = _parse_block(block.splitlines())
+        job_id = fields.get("JobId", "")
+        if is_slurm_id(job_id) and index < MOST_TASKS:
+            yield _make_task(job_id, fields)
+
+
+def _parse_block(lines: Iterable[str]) -> dict[str, str]:
+    """Return the fields of a job; those that may hold blanks have a line of their own."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        text = line.strip()
+        name, equals, value = text.partition("=")
+        if name in _WHOLE_LINES and equals:
+            fields.setdefault(name, value.strip())
+            continue
+        for word in text.split():
+            key, equals, value = word.partition("=")
+            if equals:
+                fields.setdefault(key, "" if value == "(null)" else value)
+    return fields
+
+
+_WHOLE_LINES = frozenset(("Command", "WorkDir", "Comment", "StdErr", "StdIn", "StdOut"))
+
+
+def _make_task(job_id: str, fields: dict[str, str]) -> BatchTask:
+    code, signal = _parse_status(fields.get("ExitCode", ""))
+    array, task = fields.get("ArrayJobId", ""), fields.get("ArrayTaskId", "")
+    restarts = fields.get("Restarts", "0")
+    host = fields.get("BatchHost", "")
+    return BatchTask(
+        job_id,
+        f"{array}_{task}" if array and task else job_id,
+        fields.get("JobState", "UNKNOWN"),
+        reason=fields.get("Reason", ""),
+        name=fields.get("JobName", ""),
+        user=fields.get("UserId", "").partition("(")[0],
+        comment=fields.get("Comment", ""),
+        exit_code=code,
+        exit_signal=signal,
+        stdout=_complete_path(fields.get("StdOut", ""), host),
+        stderr=_complete_path(fields.get("StdErr", ""), host),
+        batch_host=host,
+        nodes=fields.get("NodeList", ""),
+        work_directory=fields.get("WorkDir", ""),
+        command=fields.get("Command", ""),
+        restarts=int(restarts) if restarts.isdigit() and len(restarts) < 9 else 0,
+        started_at=parse_time(fields.get("StartTime", "")),
+        ended_at=parse_time(fields.get("EndTime", "")),
+    )
+
+
+def _complete_path(path: str, host: str) -> str:
+    """Return a path with the patterns that only the node resolves: those of the first task."""
+    patterns = {"%N": host.partition(".")[0], "%n": "0", "%t": "0", "%s": "batch"}
+    for pattern, value in patterns.items():
+        path = path.replace(pattern, value)
+    return path
+
+
+def _parse_status(text: str) -> tuple[int, int]:
+    """Return the exit code and the signal of "1:0"."""
+    code, _, signal = text.partition(":")
+    numbers = [int(one) if one.isdigit() and len(one) < 9 else 0 for one in (code, signal)]
+    return numbers[0], numbers[1]

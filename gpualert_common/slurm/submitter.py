@@ -1,0 +1,135 @@
+"""The one submission of a job: it is looked up wherever an answer was lost, and never repeated."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponential_jitter
+
+from gpualert_common.errors import SlurmError
+from gpualert_common.slurm.invocation import ProgramAnswer, describe_failure, invoke, is_transient
+from gpualert_common.slurm.live_jobs import find_job, is_slurm_id
+from gpualert_common.slurm.sbatch_options import add_mark
+from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
+from gpualert_common.structs import replace
+
+SUBMIT_S = 120.0
+"""Limit of one sbatch, which tries for some 30 s itself."""
+SETTLE_S = 6.0
+"""A request whose sbatch died may still wait in the controller: it is looked up again then."""
+_MARKS_OF_RUNS = ("GPUALERT_MARK_", "GPUALERT_RUN_ID", "GPUALERT_HELPER_OF")
+"""Variables that would make the job's processes a part of the follower's run."""
+
+_REFUSAL = "sbatch: error: Batch job submission failed"
+_SIGNAL = 128
+"""A shell around sbatch exits with this and the number of the signal that killed it."""
+
+Pause = Callable[[float], None]
+
+
+class JobSubmitter:
+    """Submits one submission whose lock this process holds.
+
+    ``pause`` sleeps, and raises what ends the wait; ``note`` gets sentences for people.
+    """
+
+    def __init__(self, submission: Submission, pause: Pause, note: Callable[[str], None]) -> None:
+        self._submission = submission
+        self._request = submission.request
+        self._pause = pause
+        self._note = note
+        self._deadline = time.monotonic() + self._request.submit_within_s
+
+    def submit(self) -> SubmittedJob:
+        """Return the job, submitted now or by an earlier follower.
+
+        Raises SlurmError if Slurm refused it, and ``is_late`` if Slurm did not answer in time: then
+        the submission stays as it is.
+        """
+        job = self._submission.job
+        if job.step is SubmissionStep.SUBMITTING:
+            job = self.search()
+        if job.step is not SubmissionStep.PREPARED:
+            return job
+        return self._retry(self._submit_once)
+
+    def search(self) -> SubmittedJob:
+        """Return the job of a submission that was interrupted, or a submission without a job.
+
+        Raises SlurmError as :meth:`submit` does.
+        """
+        return self._retry(lambda: self._search(self._submission.job))
+
+    def _submit_once(self) -> SubmittedJob:
+        """Submit, unless an earlier try of the same submission turns out to have succeeded."""
+        job = self._submission.job
+        if job.step is SubmissionStep.SUBMITTING:
+            job = self._search(job)
+        if job.step is not SubmissionStep.PREPARED:
+            return job
+        since = job.since or time.time()
+        job = replace(job, step=SubmissionStep.SUBMITTING, since=since)
+        self._submission.store(job)
+        answer = self._call_sbatch()
+        job_id, _, cluster = answer.output.strip().partition("\n")[0].partition(";")
+        if is_slurm_id(job_id):
+            return self._store(job, job_id, cluster)
+        problem = describe_failure("sbatch", answer)
+        if answer.is_transient or not 0 < (answer.status or 0) < _SIGNAL:
+            raise SlurmError(problem, is_late=True)
+        if _REFUSAL not in answer.message:  # a program around sbatch failed, maybe after it
+            job = self._search(job)
+        if job.step is SubmissionStep.SUBMITTED:
+            return job
+        self._submission.store(replace(job, step=SubmissionStep.REFUSED))
+        raise SlurmError(answer.message.strip() or problem)
+
+    def _search(self, job: SubmittedJob) -> SubmittedJob:
+        """Return the job that was submitted, or a submission that may begin anew.
+
+        A controller that answers, and does not know the job a second time some seconds later, never
+        got the request: no sbatch lives any more, since this process holds the lock.
+        """
+        job_id = find_job(self._request.mark, job.since)
+        if job_id is None:
+            self._pause(SETTLE_S)
+            job_id = find_job(self._request.mark, job.since)
+        if job_id is not None:
+            return self._store(job, job_id, "")
+        return replace(job, step=SubmissionStep.PREPARED)
+
+    def _store(self, job: SubmittedJob, job_id: str, cluster: str) -> SubmittedJob:
+        job = replace(job, step=SubmissionStep.SUBMITTED, job_id=job_id, cluster=cluster)
+        self._submission.store_if_possible(job)
+        return job
+
+    def _call_sbatch(self) -> ProgramAnswer:
+        arguments = add_mark(self._request.arguments, self._request.mark)
+        command = ["sbatch", *arguments]
+        env = {
+            name: value for name, value in os.environ.items() if not name.startswith(_MARKS_OF_RUNS)
+        }
+        fds = (self._submission.lock_fd,)
+        if not self._request.has_script:
+            return invoke(command, within_s=SUBMIT_S, env=env, pass_fds=fds)
+        with open(self._submission.script_path, "rb") as script:
+            return invoke(command, within_s=SUBMIT_S, env=env, stdin=script.fileno(), pass_fds=fds)
+
+    def _retry(self, step: Callable[[], SubmittedJob]) -> SubmittedJob:
+        """Repeat a step while Slurm does not answer, until the time of the submission is over."""
+
+        def note_failure(state: RetryCallState) -> None:
+            problem = state.outcome.exception() if state.outcome is not None else None
+            self._note(f"{problem}; trying again")
+
+        retrying = Retrying(
+            retry=retry_if_exception(is_transient),
+            wait=wait_exponential_jitter(initial=1.0, max=30.0),
+            stop=lambda _state: time.monotonic() > self._deadline,
+            sleep=self._pause,
+            before_sleep=note_failure,
+            reraise=True,
+        )
+        return retrying(step)

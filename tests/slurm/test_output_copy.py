@@ -1,0 +1,112 @@
+"""Output files of a job are copied as they are, however they grow."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.slurm.output_copy import OutputCopy
+
+
+@pytest.fixture
+def target() -> Iterator[int]:
+    """A descriptor of an empty file."""
+    with tempfile.TemporaryFile() as file:
+        yield file.fileno()
+
+
+def test_file_that_appears_late(tmp_path: Path, target: int) -> None:
+    """A missing file is no problem, and its bytes are copied once, as they are."""
+    path = tmp_path / "out"
+    copy = OutputCopy(str(path), target)
+    assert copy.copy() == 0
+    assert not copy.is_found
+    path.write_bytes(b"a\0\xff\n\r b")
+    assert copy.copy() == 7
+    with path.open("ab") as file:
+        file.write(b"c\n")
+    assert copy.copy() == 2
+    assert copy.copy() == 0
+    assert _content(target) == b"a\0\xff\n\r bc\n"
+    assert copy.problem == ""
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["replaced", "truncated"])
+def test_file_that_begins_anew(tmp_path: Path, target: int, is_new: bool) -> None:
+    """A file that a requeued job truncates or replaces is copied from its start."""
+    path = tmp_path / "out"
+    path.write_bytes(b"first start\n")
+    copy = OutputCopy(str(path), target)
+    copy.copy()
+    if is_new:
+        other = tmp_path / "new"
+        other.write_bytes(b"second start, longer\n")
+        other.rename(path)
+    else:
+        path.write_bytes(b"second\n")
+    copy.copy()
+    assert _content(target).startswith(b"first start\nsecond")
+
+
+def test_lines_of_several_files_are_whole(tmp_path: Path, target: int) -> None:
+    """A line without an end waits for it, and for the last copy."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    copies = [OutputCopy(str(path), target, by_lines=True) for path in (one, other)]
+    one.write_bytes(b"one begins")
+    other.write_bytes(b"other\nrest")
+    for copy in copies:
+        copy.copy()
+    one.write_bytes(b"one begins and ends\n")
+    for copy in copies:
+        copy.copy()
+        copy.copy(is_last=True)
+    assert _content(target) == b"other\none begins and ends\nrest"
+
+
+def test_long_line_is_copied_in_pieces(tmp_path: Path, target: int) -> None:
+    """Memory is bounded: of a line of three megabytes the begin does not wait for the end."""
+    path = tmp_path / "out"
+    path.write_bytes(b"x" * (3 << 20))
+    copy = OutputCopy(str(path), target, by_lines=True)
+    copy.copy()
+    copy.copy(is_last=True)
+    assert len(_content(target)) == 3 << 20
+
+
+def test_hostile_files(tmp_path: Path, target: int) -> None:
+    """A named pipe, a folder and an unreadable file are named as problems, without a wait."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        copy = OutputCopy(str(tmp_path / name), target)
+        copy.copy()
+        assert copy.problem, name
+    null = OutputCopy(os.devnull, target)
+    assert null.copy() == 0
+    assert null.problem == ""
+
+
+def test_full_target_loses_nothing(tmp_path: Path) -> None:
+    """The bytes that a full disk does not take are copied once there is room."""
+    path = tmp_path / "out"
+    path.write_bytes(b"x" * 200_000)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    copy = OutputCopy(str(path), writer)
+    with pytest.raises(OSError, match="unavailable"):
+        copy.copy()
+    first = os.read(reader, 1 << 20)
+    with pytest.raises(OSError, match="unavailable"):
+        copy.copy()
+    second = os.read(reader, 1 << 20)
+    assert 0 < len(first) + len(second) <= 200_000
+    os.close(reader)
+    os.close(writer)
+
+
+def _content(fd: int) -> bytes:
+    return os.pread(fd, 10 << 20, 0)

@@ -1,0 +1,87 @@
+"""Deaths at random moments: no job is submitted twice, and its status is found."""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.slurm.batch_scene import BatchScene
+from tests.slurm_cluster import SlurmCluster, wait_until
+
+AT_ONCE = 6
+"""Submissions at a time: most of the time they wait."""
+MOST_S = 6.0
+"""From the command to the end of its job it takes about so long."""
+
+
+@pytest.mark.e2e
+def test_no_second_submission_in_12_deaths(slurm: SlurmCluster, tmp_path: Path) -> None:
+    """In 12 deaths at random moments at most one job exists for each submission."""
+    _kill_at_random(slurm, tmp_path, 12, seed=23)
+
+
+@pytest.mark.nightly
+def test_no_second_submission_in_200_deaths(slurm: SlurmCluster, tmp_path: Path) -> None:
+    """The same in 200 deaths."""
+    _kill_at_random(slurm, tmp_path, 200, seed=None)
+
+
+@pytest.mark.nightly
+def test_endless_wait_is_reported(slurm: SlurmCluster, tmp_path: Path) -> None:
+    """A job whose dependency is never satisfied may wait for ever, and the log says so."""
+    scene = BatchScene(slurm, tmp_path / "scene")
+    scene.sbatch("--wrap=false")
+    job = scene.job_of(scene.marks()[0])["job_id"]
+    front = scene.start("sbatch", "--poll=1s", f"--dependency=afterok:{job}", "--wrap=true")
+    assert front.stderr is not None
+    assert any("may wait for ever" in line for line in iter(front.stderr.readline, ""))
+    front.terminate()
+    front.communicate(timeout=30)
+
+
+def _kill_at_random(slurm: SlurmCluster, home: Path, count: int, seed: int | None) -> None:
+    home.chmod(0o755)
+    chance = random.Random(seed)
+    moments = [chance.uniform(0.0, MOST_S) for _ in range(count)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        places = [home / str(index) for index in range(count)]
+        ends = list(
+            pool.map(lambda one: _kill_once(slurm, *one), zip(places, moments, strict=True))
+        )
+    submitted = [end for end in ends if end]
+    print(
+        f"{count} deaths: {len(submitted)} jobs, {sum(submitted)} of them found by a new follower"
+    )
+    assert submitted, "every death came before the submission"
+
+
+def _kill_once(slurm: SlurmCluster, home: Path, after_s: float) -> bool | None:
+    """Kill all at one moment; True if a new follower was needed, None if nothing was submitted."""
+    scene = BatchScene(slurm, home)
+    with scene.start("sbatch", "--poll=1s", "--wrap=sleep 1; exit 7") as front:
+        time.sleep(after_s)  # the moment of the death, in the seconds of a real run
+        scene.kill_all()
+        front.communicate()
+    marks = scene.marks()
+    step = scene.job_of(marks[0]).get("step", "prepared") if marks else "prepared"
+    if step == "prepared":
+        assert not marks or not scene.jobs_with(marks[0]), after_s
+        return None
+    if step != "ended":
+        scene.recover()
+    end = scene.wait_for_end(marks[0])
+    assert end["exit_status"] == 7, (after_s, end)
+    assert len(scene.jobs_with(marks[0])) == 1, after_s
+    scene.run("recover")
+    last = wait_until(lambda: _find_ended(scene), "no run ended", 30.0)
+    assert last["exit_code"] == 7, (after_s, last)
+    return step != "ended"
+
+
+def _find_ended(scene: BatchScene) -> dict[str, object]:
+    run = scene.runs()[-1]
+    return run if run["exit_code"] is not None else {}
