@@ -14,7 +14,7 @@ import msgspec
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
-from gpualert_common.jobs.digest import Digest
+from gpualert_common.jobs.digest import ClockOffset, Digest
 from gpualert_common.model import SCHEMA
 from gpualert_common.printable_text import make_printable
 from gpualert_common.quantities import MOST_SECONDS
@@ -69,12 +69,15 @@ def is_plausible(digest: Digest) -> bool:
     return (
         all(one is None or 0 <= one < MOST_RANKS for one in counts)
         and all(map(_is_count, (digest.sequence, digest.attempt)))
-        and _is_offset(digest.clock.offset_s)
-        and _is_offset(digest.clock.error_s)
-        and digest.clock.error_s >= 0
+        and is_plausible_offset(digest.clock)
         and len(digest.run_id) <= _MOST_TEXT
         and (digest.verdict is None or 0 <= digest.verdict.confidence <= 1)
     )
+
+
+def is_plausible_offset(clock: ClockOffset) -> bool:
+    """Return whether an offset and its error are numbers that clocks have."""
+    return _is_offset(clock.offset_s) and _is_offset(clock.error_s) and clock.error_s >= 0
 
 
 def _list_ranks(digest: Digest) -> Iterator[int | None]:

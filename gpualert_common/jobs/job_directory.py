@@ -10,13 +10,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digest import MOST_BYTES, ClockOffset, Digest, StoredDigest
-from gpualert_common.jobs.digest_codec import decode_file, encode_file, is_plausible
+from gpualert_common.jobs.digest_codec import (
+    decode_file,
+    encode_file,
+    is_plausible,
+    is_plausible_offset,
+)
 from gpualert_common.quantities import Number, Time
 from gpualert_common.structs import Struct, field
 
@@ -129,17 +133,6 @@ class JobDirectory:
             return None
         return StoredDigest(digest, file.modified_at)
 
-    def read_changed(self, known: Mapping[str, float]) -> Iterator[tuple[str, StoredDigest]]:
-        """Yield name and digest of each file whose time differs from the *known* one.
-
-        Raises StoreError.
-        """
-        for file in self.list_digests():
-            if known.get(file.name) != file.modified_at:
-                found = self.read_digest(file)
-                if found is not None:
-                    yield file.name, found
-
     # -- claims ----------------------------------------------------------------------------
 
     def list_claims(self) -> list[StoredFile]:
@@ -164,7 +157,8 @@ class JobDirectory:
     def read_reference(self) -> ReferenceClock | None:
         """Return the clock to compare with; None where there is none.  Raises StoreError."""
         data = self.store.read(self._path(_CLOCKS, _REFERENCE), _MOST_REFERENCE_BYTES)
-        return None if data is None else decode_file(ReferenceClock, data)
+        found = None if data is None else decode_file(ReferenceClock, data)
+        return found if found is not None and is_plausible_offset(found.clock) else None
 
     def write_reference(self, reference: ReferenceClock) -> None:
         """Replace the clock to compare with.  Raises StoreError."""

@@ -7,6 +7,9 @@ from enum import StrEnum
 from gpualert_common.model import SCHEMA, Verdict
 from gpualert_common.structs import Struct
 
+JOB_REPORT = "job_report.json"
+"""File of the report in the record of the run that sends the alert about its job."""
+
 
 class NodeState(StrEnum):
     """State of a node in its job."""

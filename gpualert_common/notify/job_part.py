@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpualert_common.jobs.job_report import JobReport
 
-JOB, JOB_REPORT = "job.json", "job_report.json"
+JOB = "job.json"
 _UNDECIDED = "the nodes of its job agree which of them sends it"
 
 
@@ -63,7 +63,7 @@ def store_part(record: Record, part: JobPart) -> None:
 
 def read_report(record: Record) -> JobReport | None:
     """Return the report of the job that the alert of this run shows; None for an own alert."""
-    from gpualert_common.jobs.job_report import JobReport
+    from gpualert_common.jobs.job_report import JOB_REPORT, JobReport
 
     part = read_part(record)
     if part is None or not part.is_sender or not part.has_report:
@@ -77,5 +77,7 @@ def read_report(record: Record) -> JobReport | None:
 
 def store_report(record: Record, report: JobReport) -> None:
     """Write the report that the alert of this run shows."""
+    from gpualert_common.jobs.job_report import JOB_REPORT
+
     with suppress(OSError):
         record.store(JOB_REPORT, encode(report))

@@ -301,7 +301,8 @@ def test_damaged_reference_is_replaced() -> None:
     world = ClockedNodes(7, has_own_clock=True)
     world.add(0.0)
     world.add(90.0)
-    for damage in (b"{", b"[]", b'{"run_id": "x", "at": "soon"}', b"\xff" * 100, b""):
+    absurd = b'{"run_id": "x", "at": 5.0, "clock": {"offset_s": "nan", "error_s": -1}}'
+    for damage in (absurd, b"{", b"[]", b'{"run_id": "x", "at": "soon"}', b"\xff" * 100, b""):
         world.shared.files["job/clocks/reference.json"] = (damage, EPOCH)
         world.run(5)
         assert max(world.find_differences()) < 0.2

@@ -116,6 +116,7 @@ def test_all_fail_at_once(lab: Lab) -> None:
     assert job.claims() == ["1-1.json"]
 
 
+@pytest.mark.e2e
 def test_one_fails_first(lab: Lab) -> None:
     """The alert names the node that failed first, also if another node sends it."""
     job = RealNodes(lab, 3)
@@ -150,6 +151,7 @@ def test_run_without_channels(lab: Lab) -> None:
     assert not job.claims()
 
 
+@pytest.mark.e2e
 def test_alert_of_a_job_that_ends_well(lab: Lab) -> None:
     """With notify_on = always, a job that ends well sends one alert."""
     job = RealNodes(lab, 2)
@@ -159,6 +161,7 @@ def test_alert_of_a_job_that_ends_well(lab: Lab) -> None:
     assert len(job.mails()) == 1
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("moment", ["claim", "agreement"])
 def test_sender_is_killed(lab: Lab, moment: str) -> None:
     """After the death of its sender at any step, ``gpualert recover`` sends the one alert."""
@@ -181,6 +184,7 @@ def test_sender_is_killed(lab: Lab, moment: str) -> None:
     assert len(job.mails()) == 1
 
 
+@pytest.mark.e2e
 def test_place_that_ends_the_sender(lab: Lab) -> None:
     """The alert goes out before a scheduler ends the sender with the run, as far as it is known."""
     job = RealNodes(lab, 2)
@@ -189,7 +193,7 @@ def test_place_that_ends_the_sender(lab: Lab) -> None:
     assert len(job.mails()) == 1
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_owner_is_killed(lab: Lab) -> None:
     """After the death of the owner of the claim, another node sends the alert."""
     job = RealNodes(lab, 3)
