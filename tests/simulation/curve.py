@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -47,7 +48,7 @@ def measure_point(ranks: int, nodes: int, results: Sequence[TrialResult]) -> Cur
         variants=len(results),
         culprit_right=_mean([one.has_culprit for one in results]),
         one_alert=_mean([one.has_one_alert for one in results]),
-        after_last_s=waited[int(0.95 * (len(waited) - 1))] if waited else 0.0,
+        after_last_s=waited[math.ceil(0.95 * len(waited)) - 1] if waited else 0.0,
         within_limit=_mean([one <= MOST_VERDICT_S for one in waited]),
         renewals_per_minute=_mean([one.renewals_per_minute for one in results]),
         requests_to_leave=_mean([one.waits for one in results if one.waits]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -47,7 +48,7 @@ def format_results(heading: str, groups: Mapping[str, Sequence[TrialResult]]) ->
             str(sum(one.alerts > 1 for one in group)),
             _share(group, lambda one: one.is_early),
             f"{median(times):.1f}" if times else "",
-            f"{times[int(0.95 * (len(times) - 1))]:.1f}" if times else "",
+            f"{times[math.ceil(0.95 * len(times)) - 1]:.1f}" if times else "",
             _share(waited, lambda one: one.verdict_s <= MOST_VERDICT_S),
         ]
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
