@@ -108,14 +108,15 @@ class RunEvidence:
 
     def find_scheduler_stop(self, ending: Ending) -> SchedulerStop | None:
         """Return the stop of the run by its scheduler, which is asked about it.  Never raises."""
-        known_job = self._launch_record.slurm or submission_path(self._launch_record.command)
-        if known_job is None and not self._launch_record.observe:
-            return None
-        # Not imported for a run outside of Slurm, unless samples may have its events.
-        from gpualert_common.slurm_evidence import ask_about_run, find_scheduler_stop
-
         try:
             self.read()
+            sampled = self.telemetry.sources.get("slurm")
+            known_job = self._launch_record.slurm or submission_path(self._launch_record.command)
+            if known_job is None and (sampled is None or not sampled.available):
+                return None
+            # Not imported for a run outside of Slurm.
+            from gpualert_common.slurm_evidence import ask_about_run, find_scheduler_stop
+
             self._slurm = ask_about_run(self._launch_record, ending, is_live=self._is_live)
             known = Telemetry()
             known.sources, known.events = dict(self.telemetry.sources), [*self.telemetry.events]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from gpualert_common.end_record import SchedulerStop
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import StopOrigin
-from gpualert_common.quantities import is_time
+from gpualert_common.quantities import is_seconds, is_time
 from gpualert_common.slurm.job_status import ask_slurm
 from gpualert_common.slurm.states import SlurmState
 from gpualert_common.slurm.submission import find_followed_job
@@ -20,6 +20,7 @@ from gpualert_common.telemetry.series import SourceAvailability, Telemetry, Tele
 from gpualert_common.telemetry.slurm_events import JOB, make_slurm_events
 
 SOURCE = "slurm"
+_NAMES = frozenset(SlurmState)
 _CAUSES = {
     SlurmState.TIMEOUT: "time_limit",
     SlurmState.DEADLINE: "time_limit",
@@ -44,6 +45,10 @@ _CLOCK_S = 5.0
 
 _LIMIT_S = 2.0
 """Slurm stops a job up to half a minute after its limit, and never before it."""
+
+
+_MOST_LEFT_S, _MOST_LEFT_SHARE = 1800.0, 0.1
+"""Time before the limit at which a signal is ordered: minutes, and a small part of the limit."""
 
 
 class SlurmAnswer(Struct, frozen=True):
@@ -101,29 +106,73 @@ def find_scheduler_stop(telemetry: Telemetry, ending: Ending) -> SchedulerStop |
     jobs = [one for one in telemetry.find_events(JOB) if one.source == SOURCE]
     fields = jobs[-1].fields if jobs else {}
     is_by_slurm = find_origin(ending.signal, ending.sender) is StopOrigin.SCHEDULER
-    if fields.get("has_ended") is True:
-        return _read_end(fields, ending)
+    ended = _read_end(fields, ending) if fields.get("has_ended") is True else None
+    ended = ended or _read_step(fields, ending)
+    if ended is not None or fields.get("has_ended") is True:
+        return ended
     if is_by_slurm and _is_at_limit(telemetry, ending):
         return {
             "cause": "time_limit",
             "claim": "Slurm stopped the run when its job had no time left",
         }
+    left_s = _find_time_left(fields, ending.ended_at)
+    if is_by_slurm and left_s is not None:
+        claim = f"Slurm sent its signal {left_s:.0f} s before the time limit of the job"
+        return {"cause": "time_limit", "claim": claim}
     if is_by_slurm and fields.get("state") == SlurmState.RUNNING:
         claim = f"Slurm's job {fields.get('job')} goes on: only a part of it was stopped"
         return {"cause": "cancelled", "claim": claim}
     return None
 
 
+def _find_time_left(fields: Mapping[str, object], at: float | None) -> float | None:
+    """Return the time that a running job had left, if that was so little that the option --signal
+    may have ordered a signal then; None otherwise."""
+    ends_at, limit_s = fields.get("ends_at"), fields.get("time_limit_s")
+    if fields.get("state") != SlurmState.RUNNING or at is None or not is_time(ends_at):
+        return None
+    left_s = ends_at - at
+    is_short = is_seconds(limit_s) and left_s <= min(_MOST_LEFT_S, limit_s * _MOST_LEFT_SHARE)
+    return max(0.0, left_s) if is_short else None
+
+
 def _read_end(fields: Mapping[str, object], ending: Ending) -> SchedulerStop | None:
     """Return the stop that the state of an ended job shows."""
-    state, job, ended_at = (fields.get(name) for name in ("state", "job", "ended_at"))
-    known = SlurmState(str(state)) if state in SlurmState.__members__ else None
+    known = _find_state(fields.get("state"))
     cause = None if known is None else _CAUSES.get(known)
-    if cause is None or known is None:
+    if cause is None or known is None or _is_later(fields.get("ended_at"), ending):
         return None
-    if is_time(ended_at) and ending.ended_at is not None and ended_at > ending.ended_at + _CLOCK_S:
+    return {
+        "cause": cause,
+        "claim": _claim(known, f"job {fields.get('job')}", fields.get("by_uid")),
+    }
+
+
+def _read_step(fields: Mapping[str, object], ending: Ending) -> SchedulerStop | None:
+    """Return the stop of the step alone.
+
+    Without the number of a user ``srun`` ended it, because one of its tasks failed.
+    """
+    known, uid = _find_state(fields.get("step_state")), fields.get("step_by_uid")
+    if known not in (SlurmState.TIMEOUT, SlurmState.CANCELLED):
         return None
-    return {"cause": cause, "claim": _claim(known, str(job), fields.get("by_uid"))}
+    if _is_later(fields.get("step_ended_at"), ending):
+        return None
+    name = f"step {fields.get('step')}"
+    if known is SlurmState.CANCELLED and uid is None:
+        return {"cause": "cancelled", "claim": f"Slurm ended the {name}, but not its job"}
+    return {"cause": _CAUSES[known], "claim": _claim(known, name, uid)}
+
+
+def _find_state(value: object) -> SlurmState | None:
+    return SlurmState(value) if isinstance(value, str) and value in _NAMES else None
+
+
+def _is_later(ended_at: object, ending: Ending) -> bool:
+    """Return whether something ended later than the run."""
+    if not is_time(ended_at) or ending.ended_at is None:
+        return False
+    return ended_at > ending.ended_at + _CLOCK_S
 
 
 def _is_at_limit(telemetry: Telemetry, ending: Ending) -> bool:
@@ -135,20 +184,20 @@ def _is_at_limit(telemetry: Telemetry, ending: Ending) -> bool:
     )
 
 
-def _claim(state: SlurmState, job: str, uid: object) -> str:
+def _claim(state: SlurmState, what: str, uid: object) -> str:
     match state:
         case SlurmState.TIMEOUT:
-            return f"Slurm ended the job {job} at its time limit"
+            return f"Slurm ended the {what} at its time limit"
         case SlurmState.DEADLINE:
-            return f"Slurm ended the job {job} at its deadline"
+            return f"Slurm ended the {what} at its deadline"
         case SlurmState.PREEMPTED:
-            return f"Slurm preempted the job {job}"
+            return f"Slurm preempted the {what}"
         case SlurmState.CANCELLED:
             who = describe_user(uid)
-            return f"Slurm's job {job} was cancelled" + (f" by {who}" if who else "")
+            return f"Slurm's {what} was cancelled" + (f" by {who}" if who else "")
         case SlurmState.NODE_FAIL | SlurmState.BOOT_FAIL:
-            return f"Slurm ended the job {job} because a node failed"
+            return f"Slurm ended the {what} because a node failed"
         case SlurmState.REVOKED:
-            return f"Slurm revoked the job {job}, which another cluster runs"
+            return f"Slurm revoked the {what}, which another cluster runs"
         case _:
-            return f"Slurm put the job {job} back into its queue"
+            return f"Slurm put the {what} back into its queue"

@@ -30,7 +30,7 @@ _CONFIGURATION = {
     "SlurmUser": "root",
     "SlurmdUser": "root",
 }
-"""Settings of the cluster: real plugins, and short timers.  A run has some seconds for its verdict."""
+"""Settings of the cluster: real plugins and short timers, with some seconds for a verdict."""
 
 
 def write_configuration(
@@ -48,7 +48,7 @@ def write_configuration(
     socket = f"socket={home}/munge/socket"
     accounting = {
         "AccountingStorageType": "accounting_storage/slurmdbd",
-        "AccountingStorageHost": "127.0.0.1",
+        "AccountingStorageHost": head,
         "AccountingStoragePass": f"{home}/munge/socket",
         "AccountingStoreFlags": "job_comment",
     }
@@ -80,7 +80,7 @@ def write_configuration(
     )
     database = home / "slurmdbd.conf"
     database.write_text(
-        f"AuthType=auth/munge\nAuthInfo={socket}\nDbdHost={head}\nDbdAddr=127.0.0.1\n"
+        f"AuthType=auth/munge\nAuthInfo={socket}\nDbdHost={head}\nDbdAddr={head}\n"
         "SlurmUser=root\nStorageType=accounting_storage/mysql\nStorageHost=127.0.0.1\n"
         f"StoragePort=3306\nStorageUser=root\nPidFile={home}/slurmdbd.pid\nCommitDelay=0\n"
     )

@@ -51,7 +51,8 @@ def find_slurm_end(
     if step is not None and step.status.has_ended and step.ended_at is not None:
         code = _read_code(step) if place.get("is_task") else None
         found = SlurmEnd(step.ended_at, f"{job}.{step.name}", step.status.text, code)
-        return found if _is_reachable(step.status, now - changed_at) else None
+        is_gone = _is_reachable(report.status or step.status, now - changed_at)
+        return found if is_gone else None
     status, ended_at = report.status, report.ended_at
     if status is None or not report.has_ended or ended_at is None:
         return None

@@ -23,7 +23,8 @@ from gpualert_common.slurm.states import SlurmState, StateText
 from gpualert_common.structs import Struct, replace
 
 _PAUSE_S = 0.3
-_NODE_EVENT_BEFORE_S = 60.0
+_NODE_EVENT_BEFORE_S = _NODE_EVENT_AFTER_S = 60.0
+"""Slurm notices a failed node some time after it failed, and clocks differ."""
 _MOST_LOST_NODES = 8
 _ASK_NODES = frozenset(
     (SlurmState.NODE_FAIL, SlurmState.BOOT_FAIL, SlurmState.FAILED, SlurmState.CANCELLED, None)
@@ -156,19 +157,27 @@ def _with_lost_nodes(
     if not nodes or nodes.startswith("None"):
         return report
     since = started_at - _NODE_EVENT_BEFORE_S
-    found: list[NodeEvent] = []
-    try:
-        found = read_node_events(nodes, since, cluster=cluster, deadline_s=deadline_s)
-    except SlurmError:
+    until = None if report.ended_at is None else report.ended_at + _NODE_EVENT_AFTER_S
+    problems: list[str] = []
+    lost: list[NodeEvent] = []
+    for is_present in (False, True):  # the events of the accounting are late
         try:
-            found = read_node_states(nodes, deadline_s=deadline_s)
+            if is_present:
+                found = read_node_states(nodes, deadline_s=deadline_s)
+            else:
+                found = read_node_events(nodes, since, cluster=cluster, deadline_s=deadline_s)
         except SlurmError as error:
-            return replace(report, problems=(*report.problems, f"nodes: {error}"))
-    lost = [
-        one
-        for one in found
-        if one.is_lost
-        and (one.at is None or one.at >= since)
-        and (report.ended_at is None or one.at is None or one.at <= report.ended_at + 60.0)
-    ]
-    return replace(report, lost_nodes=tuple(lost[:_MOST_LOST_NODES]))
+            problems.append(f"nodes: {error}")
+            continue
+        lost = [one for one in found if one.is_lost and _is_within(one, since, until)]
+        if lost:
+            break
+    return replace(
+        report,
+        lost_nodes=tuple(lost[:_MOST_LOST_NODES]),
+        problems=(*report.problems, *problems),
+    )
+
+
+def _is_within(event: NodeEvent, since: float, until: float | None) -> bool:
+    return event.at is None or (event.at >= since and (until is None or event.at <= until))

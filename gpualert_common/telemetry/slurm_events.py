@@ -46,9 +46,10 @@ def make_slurm_events(
 
 def _describe_job(report: SlurmReport, place: SlurmPlace) -> Mapping[str, Any]:
     status, job = report.status, report.job
+    step = None if job is None else job.find_step(place.get("step"))
     fields = {
         "job": place.get("job"),
-        "state": None if status is None or status.state is None else status.state.value,
+        "state": None if status is None else status.state,
         "by_uid": None if status is None else status.by_uid,
         "has_ended": report.has_ended,
         "ended_at": report.ended_at,
@@ -59,6 +60,13 @@ def _describe_job(report: SlurmReport, place: SlurmPlace) -> Mapping[str, Any]:
         "is_active": report.queued is not None and report.queued.may_have_processes,
         "ends_at": None if report.queued is None else report.queued.ends_at,
     }
+    if step is not None and step.status.has_ended:
+        fields |= {
+            "step": f"{place.get('job')}.{step.name}",
+            "step_state": step.status.state,
+            "step_by_uid": step.status.by_uid,
+            "step_ended_at": step.ended_at,
+        }
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -12,6 +12,7 @@ from tests.scenarios import (
     meetings,
     memory,
     restarts,
+    scheduler,
     startups,
     throughput,
     training,
@@ -19,5 +20,5 @@ from tests.scenarios import (
 
 MODULES = (
     *(collectives, ends, hangs, hardware, history, lost_ranks, memory),
-    *(meetings, restarts, startups, throughput, training),
+    *(meetings, restarts, scheduler, startups, throughput, training),
 )

@@ -102,7 +102,8 @@ class Scene:
     ``custody`` those of an engine.  ``printed`` is the part of the log that was printed, for its
     index; ``first_sample_s`` the time of the first sample; ``waited_s`` the wait for a rendezvous
     at the end, as its source measures it.  ``dumps`` are stacks, each with its time in seconds
-    before the end.  At ``memory_limit_mib`` the kernel kills a real child for memory.
+    before the end.  ``slurm`` are the facts of that source, for a run in one of its jobs.  At
+    ``memory_limit_mib`` the kernel kills a real child for memory.
     """
 
     cards: Sequence[Card] = ()
@@ -132,6 +133,7 @@ class Scene:
     first_sample_s: float = 0.0
     dumps: Sequence[tuple[float, Dump]] = ()
     waited_s: float = 0.0
+    slurm: dict[str, Any] = field(default_factory=dict)
     hostname: str = field(default_factory=lambda: os.uname().nodename)
     seed: int = 0
 
@@ -233,6 +235,7 @@ class Scene:
             "environment": {"variables": self.variables, **self.given},
             "checkpoints": self.checkpoints,
             "rendezvous": {},
+            **({"slurm": self.slurm} if self.slurm else {}),
         }
 
 

@@ -1,7 +1,8 @@
 """Slurm job that reached its time limit.
 
-The job is in the state TIMEOUT (or DEADLINE).  If the run made no progress for long before, the
-families of hangs find that, and the limit is only its consequence.
+The job is in the state TIMEOUT (or DEADLINE), or Slurm sent a signal shortly before its limit, as
+the option ``--signal`` orders it: within half an hour and a tenth of the limit.  If the run made no
+progress for long before, the families of hangs find that, and the limit is only its consequence.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event
 from gpualert_common.diagnose.finding import Finding, Weight
-from gpualert_common.diagnose.phenomena.scheduler._slurm_job import find_job, read_text
+from gpualert_common.diagnose.phenomena.scheduler._slurm_job import find_job, is_by_slurm, read_text
 from gpualert_common.quantities import is_seconds
 
 FAMILY = "F3"
@@ -25,6 +26,19 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     if evidence.resolution.cause != _CAUSE or job is None:
         return
     if read_text(job, "state") not in _STATES:
+        if read_text(job, "state") == "RUNNING" and is_by_slurm(evidence):
+            because = "a signal of Slurm stopped it shortly before the limit of its job"
+            unknown = (
+                "whether the option --signal of the job ordered the signal, or a person sent it"
+            )
+            yield Finding(
+                FAMILY,
+                Weight.DOUBTS,
+                because,
+                cause=_CAUSE,
+                confidence=0.75,
+                cannot_decide=(unknown,),
+            )
         return
     details: dict[str, Scalar] = {"job": read_text(job, "job"), "node": read_text(job, "nodes")}
     limit_s = job.fields.get("time_limit_s")

@@ -34,7 +34,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     cause, job = evidence.resolution.cause, find_job(evidence)
     if cause not in _CAUSES:
         return
-    if job is not None and read_text(job, "state") in _ENDED[cause]:
+    if job is not None and _has_ended_as(job, cause):
         yield Finding(
             FAMILY,
             Weight.SUPPORTS,
@@ -43,16 +43,23 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             claims=(claim_of_event(job),),
             details=_describe(job, cause),
         )
-    elif not is_by_slurm(evidence):
-        return
-    elif job is not None and read_text(job, "state") == "RUNNING":
-        because = f"{job.text}, so that Slurm did not end the job"
+    elif job is not None and (_is_running(job) or read_text(job, "step_state") == "CANCELLED"):
+        because = "only a step of the job was stopped"
         unknown = "who stopped the step: a person, or srun because another task of it failed"
         yield _doubt(cause, because, unknown, 0.6)
-    elif not evidence.resolution.evidence:
+    elif is_by_slurm(evidence) and not evidence.resolution.evidence:
         because = "a signal of Slurm stopped it, and no record of Slurm shows the reason"
         unknown = "whether it was preempted, cancelled, or at its time limit"
         yield _doubt(cause, because, unknown, 0.5)
+
+
+def _has_ended_as(job: TelemetryEvent, cause: str) -> bool:
+    is_step = read_text(job, "step_state") == "CANCELLED" and "step_by_uid" in job.fields
+    return read_text(job, "state") in _ENDED[cause] or (cause == "cancelled" and is_step)
+
+
+def _is_running(job: TelemetryEvent) -> bool:
+    return read_text(job, "state") == "RUNNING"
 
 
 def _doubt(cause: str, because: str, unknown: str, confidence: float) -> Finding:
@@ -71,7 +78,7 @@ def _describe(job: TelemetryEvent, cause: str) -> dict[str, Scalar]:
     next_state = read_text(job, "next_state")
     if next_state:
         details |= {"what": "requeued", "next_state": next_state}
-    uid = job.fields.get("by_uid")
+    uid = job.fields.get("by_uid", job.fields.get("step_by_uid"))
     if cause == "cancelled" and uid is not None:
         details["cancelled_by"] = describe_user(uid)
     return {name: value for name, value in details.items() if value}
