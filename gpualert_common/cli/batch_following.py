@@ -67,7 +67,9 @@ class BatchRunFront:
 
     def _continue(self) -> Record | None:
         submission = find_submission(self._record.spec.command)
-        if submission is None or not submission.job.is_open:
+        ending = self._record.ending
+        has_exited = ending is not None and ending.code is not None and ending.code >= 0
+        if submission is None or has_exited or not submission.job.is_open:
             return None
         deadline = time.monotonic() + _CONTINUE_S
         while time.monotonic() < deadline:  # the guardian does it, too

@@ -93,12 +93,13 @@ def _supervise(message: dict[str, Any]) -> None:
     # Imported late: the child does not wait for it.
     from gpualert_common.guardian.alert_delivery import deliver_after_run
 
-    _continue_job(done.record)
+    if (done.ending.code or 0) < 0:
+        _continue_job(done.record)
     deliver_after_run(done.record, spec.secrets, alerts_fd)
 
 
 def _continue_job(record: Record) -> None:
-    """Have a job of Slurm followed again, if its follower died and no attempt owns the run."""
+    """Have a job of Slurm followed again whose follower was killed; not that of an attempt."""
     from gpualert_common.slurm.follower_command import CONTINUATION, submission_path
 
     path = submission_path(record.spec.command)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.fields import parse_time
+from gpualert_common.slurm.fields import format_time, parse_time
 from gpualert_common.slurm.invocation import ask
 from gpualert_common.structs import Struct
 
@@ -29,6 +29,8 @@ _ENDED = frozenset(
     )
 )
 _WAITING = frozenset(("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"))
+_BEFORE_S = 3600.0
+"""Clocks of this machine and of the controller may differ by that."""
 _UNKNOWN_JOB = "Invalid job id"
 _SIGNAL = 128
 _TIME_LIMIT = 124
@@ -189,8 +191,8 @@ def is_slurm_id(text: str) -> bool:
 
 
 def _list_accounted(user: str, since: float) -> str:
-    start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(since - 3600))
-    listed = ("--parsable2", "--noheader", "--allocations", user, f"--starttime={start}")
+    start = f"--starttime={format_time(since - _BEFORE_S)}"
+    listed = ("--parsable2", "--noheader", "--allocations", user, start)
     try:
         return ask("sacct", *listed, "--format=JobID,Comment,SubmitLine")
     except SlurmError as error:

@@ -88,7 +88,7 @@ class SubmittedJob(Struct, frozen=True):
     ``is_stopped`` says that the job is to be cancelled.
     """
 
-    step: SubmissionStep = SubmissionStep.PREPARED
+    step: SubmissionStep = SubmissionStep.SUBMITTING  # of a damaged file: its job may exist
     since: Time = 0.0
     job_id: str = ""
     cluster: str = ""
@@ -180,7 +180,7 @@ class Submission:
         """The state of the submission.  Raises RecordError for a damaged file."""
         fields = self._directory.read_json(_JOB, _MOST_JSON_BYTES)
         if fields is None:
-            return SubmittedJob()
+            return SubmittedJob(SubmissionStep.PREPARED)
         return decode_valid(SubmittedJob, fields, os.path.join(self.path, _JOB))
 
     def store(self, job: SubmittedJob) -> None:

@@ -12,16 +12,19 @@ import pytest
 from tests.slurm.batch_scene import BatchScene
 from tests.slurm_cluster import SlurmCluster, wait_until
 
-AT_ONCE = 6
+AT_ONCE = 8
 """Submissions at a time: most of the time they wait."""
-MOST_S = 6.0
-"""From the command to the end of its job it takes about so long."""
+BEFORE_S = 1.0
+"""Some deaths come within this time of the command, before its submission."""
+AFTER_S = 2.5
+"""All others come within this time of the first sbatch; the job ends meanwhile."""
+_EARLY = 0.1
 
 
 @pytest.mark.e2e
-def test_no_second_submission_in_12_deaths(slurm: SlurmCluster, tmp_path: Path) -> None:
-    """In 12 deaths at random moments at most one job exists for each submission."""
-    _kill_at_random(slurm, tmp_path, 12, seed=23)
+def test_no_second_submission_in_8_deaths(slurm: SlurmCluster, tmp_path: Path) -> None:
+    """In 8 deaths at random moments at most one job exists for each submission."""
+    _kill_at_random(slurm, tmp_path, 8, seed=23)
 
 
 @pytest.mark.nightly
@@ -43,10 +46,28 @@ def test_endless_wait_is_reported(slurm: SlurmCluster, tmp_path: Path) -> None:
     front.communicate(timeout=30)
 
 
+@pytest.mark.nightly
+def test_controller_that_dies(slurm: SlurmCluster, tmp_path: Path) -> None:
+    """A controller that is killed and started again costs nothing but time."""
+    scene = BatchScene(slurm, tmp_path / "scene")
+    front = scene.start("sbatch", "--poll=1s", "--wrap=echo begun; sleep 3; exit 4")
+    assert front.stdout is not None
+    assert front.stdout.readline() == "begun\n"
+    slurm.kill_daemon("slurmctld")
+    assert front.stderr is not None
+    assert any("Slurm does not answer" in line for line in iter(front.stderr.readline, ""))
+    slurm.start_daemon("slurmctld")
+    front.communicate(timeout=90)
+    assert front.returncode == 4
+
+
 def _kill_at_random(slurm: SlurmCluster, home: Path, count: int, seed: int | None) -> None:
     home.chmod(0o755)
     chance = random.Random(seed)
-    moments = [chance.uniform(0.0, MOST_S) for _ in range(count)]
+    early = [chance.random() < _EARLY for _ in range(count)]
+    moments = [
+        chance.uniform(-BEFORE_S, 0.0) if one else chance.uniform(0, AFTER_S) for one in early
+    ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         places = [home / str(index) for index in range(count)]
         ends = list(
@@ -60,10 +81,15 @@ def _kill_at_random(slurm: SlurmCluster, home: Path, count: int, seed: int | Non
 
 
 def _kill_once(slurm: SlurmCluster, home: Path, after_s: float) -> bool | None:
-    """Kill all at one moment; True if a new follower was needed, None if nothing was submitted."""
+    """Kill all at one moment; return True if a new follower was needed, None if there is no job.
+
+    Moments before zero are counted from the start, others from the first sbatch.
+    """
     scene = BatchScene(slurm, home)
     with scene.start("sbatch", "--poll=1s", "--wrap=sleep 1; exit 7") as front:
-        time.sleep(after_s)  # the moment of the death, in the seconds of a real run
+        if after_s >= 0:
+            wait_until(lambda: any(scene.job_of(mark) for mark in scene.marks()), "no sbatch", 60.0)
+        time.sleep(abs(after_s))  # the moment of the death, in the seconds of a real run
         scene.kill_all()
         front.communicate()
     marks = scene.marks()

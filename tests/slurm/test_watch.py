@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -65,12 +66,17 @@ def test_each_job_of_a_user_is_reported_once(scene: BatchScene) -> None:
     scene.cluster.wait_for(third, "RUNNING")
     scene.cluster.run("scancel", str(third))
     _wait_for_runs(scene, 4)
+    wait_until(lambda: len(_list_messages(scene)) >= 2, "no alert", 30.0)
     watch.kill()
     watch.communicate()
     causes = {run["name"]: run["cause"] for run in scene.runs()}
     expected = {"first": "div_zero", "second": "none", "sbatch": "none", "third": "cancelled"}
     assert causes == expected, first
-    assert len(list((scene.home / "state" / "gpualert" / "mailbox" / "new").iterdir())) == 2
+    assert len(_list_messages(scene)) == 2
+
+
+def _list_messages(scene: BatchScene) -> list[Path]:
+    return list((scene.home / "state" / "gpualert" / "mailbox" / "new").iterdir())
 
 
 def _start_watch(scene: BatchScene) -> subprocess.Popen[str]:
