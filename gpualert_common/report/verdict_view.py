@@ -90,12 +90,12 @@ class VerdictView(Struct, frozen=True, kw_only=True):
         total, wasted = hours(self.gpu_seconds), self.wasted_gpu_seconds
         return total if wasted is None else f"{total}, {hours(wasted)} of them wasted"
 
-    def summarize(self, lasted_s: float | None = None) -> str:
-        """Return outcome, attribution and the use of a retry in sentences."""
+    def summarize(self, lasted_s: float | None = None, subject: str = "run") -> str:
+        """Return outcome, attribution and the use of a retry in sentences about the subject."""
         after = "" if lasted_s is None or self.disposition == "not_started" else duration(lasted_s)
         if self.disposition == "running":
             return f"It has been running for {after}." if after else "It is still running."
-        sentences = [f"The run {self.outcome}{after and f' after {after}'}."]
+        sentences = [f"The {subject} {self.outcome}{after and f' after {after}'}."]
         if self.has_verdict and not self.is_healthy and self.cause not in NO_CAUSES:
             sentences.append(f"At fault: {describe_attribution(self.attribution) or 'not known'}.")
             retry = describe_retry(self.retry)
