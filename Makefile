@@ -93,6 +93,15 @@ $(FRAMEWORKS)/.ready: tests/scenarios/frameworks/requirements.txt $(UV)
 	$(UV) pip install --quiet --python $(FRAMEWORKS)/bin/python --requirement $<
 	@touch $@
 
+# A server of S3 for the tests of the job directory.  Its packages are not ours, so it has its own
+# environment.
+STORES := .venv-stores
+$(STORES)/.ready: $(UV) Makefile
+	@echo "[setup] moto, a server of S3, into $(STORES)"
+	$(UV) venv --quiet --clear --python $(PY) $(STORES)
+	$(UV) pip install --quiet --python $(STORES)/bin/python 'moto[s3]==5.2.5' flask==3.1.3 flask-cors==6.0.5
+	@touch $@
+
 # In its own environment, since its packages are not ours to audit.
 AUDIT := .venv-audit
 $(AUDIT)/.ready: $(UV) Makefile
@@ -234,5 +243,5 @@ docs: $(VENV)/.ready  ## regenerate the pages that are made from rules and code
 	$(PY) docs/generate.py
 
 clean:  ## remove the environment, caches and the demo's records
-	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(SITE) $(FRAMEWORKS) $(CORPUS) .venv-matrix .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
+	rm -rf $(VENV) $(AUDIT) $(AIRFLOW) $(PREFECT) $(SITE) $(STORES) $(FRAMEWORKS) $(CORPUS) .venv-matrix .bench .cache .demo-state .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -108,8 +108,8 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
 
     ``logs`` is never empty.  ``custody`` is None for a run without a guardian, ``alerts`` for one
     without alerts.  ``tried`` has the locations that could not keep the record, each with its
-    problem.  ``job`` is None for a run that belongs to none.  ``supervised`` is False for a run that another program supervised; ``said`` is then
-    its failure in one line.
+    problem.  ``job`` is None for a run that belongs to none.  ``supervised`` is False for a run
+    that another program supervised; ``said`` is then its failure in one line.
     """
 
     run_id: str | None = None

@@ -45,3 +45,13 @@ class JobStore(Protocol):
 
         Of all processes on all nodes, one gets True.
         """
+
+
+class PrunableStore(JobStore, Protocol):
+    """A store from which files can be removed."""
+
+    def remove_file(self, path: str) -> None:
+        """Remove a file, if it exists."""
+
+    def remove_folder(self, folder: str) -> None:
+        """Remove a folder with all that is in it, if it exists."""

@@ -121,7 +121,10 @@ class TelemetryDigest(Struct, frozen=True):
 
 
 class DigestVerdict(Struct, frozen=True):
-    """The verdict of the run alone, in short."""
+    """The verdict of the run alone, in short.
+
+    ``implies``, ``cannot_decide`` and ``do`` are empty where the digest has no room for them.
+    """
 
     cause: str
     disposition: Disposition
@@ -136,6 +139,9 @@ class DigestVerdict(Struct, frozen=True):
     signal: str | None = None
     secondary: tuple[str, ...] = ()
     details: dict[str, Scalar] = field(default_factory=dict)
+    implies: str = ""
+    cannot_decide: tuple[str, ...] = ()
+    do: tuple[str, ...] = ()
 
 
 class Digest(Struct, frozen=True, kw_only=True):
