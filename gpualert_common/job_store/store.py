@@ -34,6 +34,9 @@ class JobStore(Protocol):
     def list_folders(self, folder: str) -> list[str]:
         """Return the names of the folders in a folder."""
 
+    def find_file(self, path: str) -> StoredFile | None:
+        """Return one file, by one request; None where it does not exist."""
+
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """Return a file, cut after *most_bytes*; None where it does not exist."""
 

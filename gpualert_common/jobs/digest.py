@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from gpualert_common.classify.details import Scalar
 from gpualert_common.model import SCHEMA, Attribution, Disposition, Retry
+from gpualert_common.quantities import Number, Seconds, Time
 from gpualert_common.structs import Struct, field
 
 MOST_BYTES = 16 << 10
@@ -31,11 +32,19 @@ class ClockBasis(StrEnum):
     STORE = "store"
     """The clock that stamps the files of the job directory."""
     PEERS = "peers"
-    """The clock of the node that is the reference, by what both saw of each other."""
+    """The clock of the node that is the reference, by what both saw of each other.
+
+    Its own offset to the clock of the store is taken off, so that all offsets of a job have one
+    zero.
+    """
 
 
 class ClockOffset(Struct, frozen=True):
-    """Offset of the clock of a node: its time less that of ``basis``, at most ``error_s`` wrong."""
+    """Offset of the clock of a node: its time less the common time, at most ``error_s`` wrong.
+
+    The common time is that of the store, if it stamps files by a clock of its own, else that of the
+    node that is the reference.
+    """
 
     offset_s: float = 0.0
     error_s: float = 0.0
@@ -50,8 +59,8 @@ class DigestObservation(Struct, frozen=True):
 
     cause: str
     text: str
-    at: float | None = None
-    rank: int | None = None
+    at: Time | None = None
+    rank: Number | None = None
     source: str = "log"
     is_cascade: bool = False
 
@@ -65,11 +74,11 @@ class RankDigest(Struct, frozen=True):
     the last minutes, ``step_s`` the time of one of its steps, where its own log has that.
     """
 
-    rank: int
-    code: int | None = None
-    ended_at: float | None = None
-    sequence: int | None = None
-    completed: int | None = None
+    rank: Number
+    code: Number | None = None
+    ended_at: Time | None = None
+    sequence: Number | None = None
+    completed: Number | None = None
     pending: str = ""
     gpu_percent: float | None = None
     step_s: float | None = None
@@ -83,7 +92,7 @@ class StackGroupDigest(Struct, frozen=True):
     wait.  ``key`` is equal for equal stacks on all nodes.
     """
 
-    ranks: tuple[int, ...]
+    ranks: tuple[Number, ...]
     key: str
     activity: str
     place: str = ""
@@ -102,14 +111,14 @@ class ProgressDigest(Struct, frozen=True):
     total: float | None = None
     loss: float | None = None
     pace_s: float | None = None
-    position_at: float | None = None
-    output_at: float | None = None
+    position_at: Time | None = None
+    output_at: Time | None = None
 
 
 class TelemetryDigest(Struct, frozen=True):
     """Resources of the run on its node, the mean of the last minutes; None is not known."""
 
-    gpus: int = 0
+    gpus: Number = 0
     gpu_percent: float | None = None
     gpu_bytes: float | None = None
     gpu_total_bytes: float | None = None
@@ -135,7 +144,7 @@ class DigestVerdict(Struct, frozen=True):
     family: str | None = None
     fault_class: str | None = None
     paper_class: str | None = None
-    exit_code: int | None = None
+    exit_code: Number | None = None
     signal: str | None = None
     secondary: tuple[str, ...] = ()
     details: dict[str, Scalar] = field(default_factory=dict)
@@ -152,26 +161,26 @@ class Digest(Struct, frozen=True, kw_only=True):
     the job and ``nodes`` their number, ``world_size`` the number of ranks.  ``sequence`` counts the
     renewals; the next one is due ``interval_s`` after ``at``.  ``launch`` is the command in short.
     ``observations`` are in the order of their times: the first ones, and the root cause.
-    ``warnings`` are the kinds of those that are raised.
+    ``warnings`` are the kinds of those that are raised.  ``left_out`` says what was too large.
     """
 
     job: str
     run_id: str
     host: str
-    at: float
+    at: Time
     state: DigestState
     schema: int = SCHEMA
     name: str | None = None
-    attempt: int | None = None
-    node: int | None = None
-    nodes: int | None = None
-    world_size: int | None = None
-    sequence: int = 0
-    interval_s: float = 0.0
+    attempt: Number | None = None
+    node: Number | None = None
+    nodes: Number | None = None
+    world_size: Number | None = None
+    sequence: Number = 0
+    interval_s: Seconds = 0.0
     launch: str = ""
     record_path: str = ""
-    started_at: float = 0.0
-    ended_at: float | None = None
+    started_at: Time = 0.0
+    ended_at: Time | None = None
     verdict: DigestVerdict | None = None
     observations: tuple[DigestObservation, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -180,6 +189,7 @@ class Digest(Struct, frozen=True, kw_only=True):
     telemetry: TelemetryDigest | None = None
     stacks: tuple[StackGroupDigest, ...] = ()
     clock: ClockOffset = ClockOffset()
+    left_out: tuple[str, ...] = ()
 
 
 class StoredDigest(Struct, frozen=True):

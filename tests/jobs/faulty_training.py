@@ -3,6 +3,7 @@
 The ranks of the other nodes do nothing but train: what they report follows from the fault.
 """
 
+import importlib
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from datetime import timedelta
 mode, culprit, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rank = int(os.environ["RANK"])
 if mode == "wrong_module" or (mode == "missing_module" and rank == culprit):
-    import a_module_that_nobody_has  # noqa: F401
+    importlib.import_module("a_module_that_nobody_has")
 
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
