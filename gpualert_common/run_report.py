@@ -21,7 +21,8 @@ def make_report(
 
     ``masks`` masks the secrets, by default those that the rules know.  With ``refresh_s`` a browser
     loads the page of a live run again after so many seconds.  ``job`` is the job of the run; by
-    default it is read from its directory.  Raises RecordError when the launch record cannot be read.
+    default it is read from its directory.  Raises RecordError when the launch record cannot be
+    read.
     """
     found = read_current_verdict(record)
     if job is None:

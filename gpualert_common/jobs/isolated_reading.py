@@ -5,7 +5,6 @@ A shared place may block its reader for ever; the caller gets its reason instead
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess

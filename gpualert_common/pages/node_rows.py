@@ -15,6 +15,7 @@ from gpualert_common.pages.node_grid import (
 )
 from gpualert_common.pages.node_names import compress_names
 from gpualert_common.report.formatting import short_duration
+from gpualert_common.report.formatting import time as format_time
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.report.verdict_view import to_finite_number
 from gpualert_common.report.wording import describe_outcome
@@ -139,7 +140,8 @@ def _describe_end(node: NodeSummary) -> str:
         case NodeState.RUNNING:
             return "running"
         case NodeState.SILENT:
-            return "no digest since"
+            heard = format_time(node.heard_at).partition(" ")[2]
+            return f"silent since {heard.removesuffix(' UTC')}" if node.heard_at else "silent"
         case NodeState.MISSING:
             return "no digest"
 
@@ -162,7 +164,7 @@ def _format_range(values: Sequence[float], form: Callable[[float], str]) -> str:
 def _format_delay(seconds: float) -> str:
     if abs(seconds) < 0.05:
         return "0.0s"
-    return f"{'+' if seconds > 0 else '−'}{short_duration(abs(seconds))}"
+    return f"{'+' if seconds > 0 else '-'}{short_duration(abs(seconds))}"
 
 
 def _format_position(value: float) -> str:

@@ -60,8 +60,8 @@ def render_report(
     """Return the report, in at most :data:`MOST_BYTES` of UTF-8.
 
     ``facts`` are those about the state of a run in progress, not yet masked.  A picture that is not
-    drawn within ``drawing_s`` is left out.  ``job`` is the job of the run as its directory has it; by
-    default the report has that of the record.
+    drawn within ``drawing_s`` is left out.  ``job`` is the job of the run by its directory; by
+    default it is that of the record.
     """
     run = ReportedRun(record, verdict, masks, facts, drawing_s=drawing_s, job=job)
     sections = list(_render_sections(run))

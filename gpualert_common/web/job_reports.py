@@ -1,0 +1,104 @@
+"""Reports of jobs, read in the background and kept for a time.
+
+A job directory may be slow, may not answer, and may cost money for each request.  So a report is
+read by a process with a deadline, two at a time, and no request of a browser waits for it longer
+than it chooses.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+
+from gpualert_common.jobs.isolated_reading import JobReading, read_job
+from gpualert_common.jobs.job_report import JobState
+from gpualert_common.structs import replace
+from gpualert_common.web.job_groups import JobPlace
+
+FRESH_S = 5.0
+"""Age up to which a report is shown again."""
+_SETTLED_S = 60.0
+"""The same for a job that has ended, and for a directory that cannot be read."""
+_REST = 10.0
+"""A directory rests so many times as long as its reading took."""
+_MOST_KEPT = 200
+_MOST_WAITING = 64
+_WORKERS = 2
+
+
+class _Entry:
+    """A job, its newest reading, and the time of the next one."""
+
+    def __init__(self) -> None:
+        self.reading: JobReading | None = None
+        self.next_at = 0.0
+        self.is_waiting = False
+
+
+class JobReports:
+    """The reports of jobs.  Its methods can be called by several threads."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._entries: OrderedDict[JobPlace, _Entry] = OrderedDict()
+        self._waiting: deque[JobPlace] = deque()
+        self._workers = 0
+
+    def read(self, places: Iterable[JobPlace], wait_s: float) -> dict[JobPlace, JobReading]:
+        """Return what is known of jobs, once all have been read, or after ``wait_s``.
+
+        Those that are too old are read again in the background.
+        """
+        wanted = [place for place in dict.fromkeys(places) if place[0]]
+        until = time.monotonic() + wait_s
+        with self._changed:
+            entries = [self._request(place) for place in wanted]
+            while any(one.reading is None and one.is_waiting for one in entries):
+                left = until - time.monotonic()
+                if left <= 0 or not self._changed.wait(left):
+                    break
+            pairs = zip(wanted, entries, strict=True)
+            return {place: one.reading for place, one in pairs if one.reading is not None}
+
+    def _request(self, place: JobPlace) -> _Entry:
+        entry = self._entries.setdefault(place, _Entry())
+        self._entries.move_to_end(place)
+        while len(self._entries) > _MOST_KEPT:
+            self._entries.popitem(last=False)
+        is_due = time.monotonic() >= entry.next_at and not entry.is_waiting
+        if is_due and len(self._waiting) < _MOST_WAITING:
+            entry.is_waiting = True
+            self._waiting.append(place)
+            if self._workers < _WORKERS:
+                self._workers += 1
+                threading.Thread(target=self._work, name="gpualert-jobs", daemon=True).start()
+        return entry
+
+    def _work(self) -> None:
+        """Read jobs until none waits."""
+        while True:
+            with self._changed:
+                if not self._waiting:
+                    self._workers -= 1
+                    return
+                place = self._waiting.popleft()
+            began = time.monotonic()
+            reading = read_job(*place)
+            self._keep(place, reading, time.monotonic() - began)
+
+    def _keep(self, place: JobPlace, reading: JobReading, took_s: float) -> None:
+        with self._changed:
+            entry = self._entries.get(place)
+            if entry is None:
+                return  # so many others were asked for meanwhile
+            before = entry.reading
+            if reading.report is None and before is not None and before.report is not None:
+                reading = replace(before, problem=reading.problem)
+            report = reading.report
+            is_over = report is None or (report.state is JobState.ENDED and report.is_settled)
+            rest = max(_SETTLED_S if is_over else FRESH_S, _REST * took_s)
+            entry.reading, entry.is_waiting = reading, False
+            entry.next_at = time.monotonic() + rest
+            self._changed.notify_all()
