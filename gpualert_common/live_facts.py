@@ -35,6 +35,7 @@ class LiveProgress(Struct, frozen=True):
     total: float | None = None
     loss: float | None = None
     pace_s: float | None = None
+    position_at: float | None = None
 
     @property
     def left_s(self) -> float | None:
@@ -83,6 +84,7 @@ def read_live_progress(record: Record, *, most_bytes: int = TAIL_BYTES) -> LiveP
         total=read.counts.total_steps if has_steps else read.counts.total_epochs,
         loss=loss,
         pace_s=_pace_s(positions),
+        position_at=last.at,
     )
 
 

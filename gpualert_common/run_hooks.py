@@ -59,7 +59,7 @@ class RunHooks:
 
         "survey" lists the files of the working directory, if alerts may carry new ones; "observer"
         samples the machine.  Where there are GPUs, it starts with the run: what a GPU reports
-        before the run uses it is the baseline of its counters.
+        before the run uses it is the baseline of its counters.  "digest" reports to the job.
         """
         from gpualert_common.telemetry.nvml.presence import has_library
 
@@ -75,6 +75,14 @@ class RunHooks:
             found.append(
                 HelperProcess(
                     OBSERVER, lambda: _start_helper("telemetry.sampler", record, marker), after_s
+                )
+            )
+        if (self._prepared.launch_record.get("job") or {}).get("directory"):
+            found.append(
+                HelperProcess(
+                    "digest",
+                    lambda: _start_helper("jobs.renewal_program", record),
+                    has_last_work=False,  # its last digest is written after the verdict
                 )
             )
         return found

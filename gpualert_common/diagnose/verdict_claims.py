@@ -70,13 +70,14 @@ def _exception_claim(found: Traceback) -> Claim:
     return Claim(f"{found.name} was raised{at}", "log", where, excerpt, found.rank)
 
 
-_ROLE_WORDS = {
+ROLE_WORDS = {
     Role.ROOT: "the log reports it",
     Role.CONFIRMATION: "the log confirms it",
     Role.CASCADE: "the log reports a consequence",
     Role.REPORT: "the launcher reports a failed process",
     Role.BENIGN: "the log mentions it",
 }
+"""Begin of the claim of a line, by the role of its pattern."""
 
 
 def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
@@ -84,4 +85,4 @@ def _line_claim(one: Observation, readings: Sequence[LogReading]) -> Claim:
     count, is_sampled = max(counts, default=(0, False))
     times = f", {'at least ' if is_sampled else ''}{count} times" if count > 1 else ""
     where = LogLocation(one.file, one.place.line, one.place.offset)
-    return Claim(f"{_ROLE_WORDS[one.role]}{times}", "log", where, one.excerpt, one.rank)
+    return Claim(f"{ROLE_WORDS[one.role]}{times}", "log", where, one.excerpt, one.rank)

@@ -54,6 +54,12 @@ class WarningState:
         """Return whether the warning of that kind is raised and has not recovered."""
         return kind in self._warnings and self._warnings[kind].is_active
 
+    def list_active(self) -> list[tuple[str, float, str]]:
+        """Return kind, begin and summary of each active warning."""
+        return [
+            (kind, one.since, one.summary) for kind, one in self._warnings.items() if one.is_active
+        ]
+
     def advice(self) -> list[str]:
         """Return the advice for each active warning that does not follow from another one."""
         kinds = warning_kinds()

@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 from collections import deque
 
+from gpualert_common.job_store.clock import compare_clocks
 from gpualert_common.jobs.digest import ClockBasis, ClockOffset, Digest, StoredDigest
 from gpualert_common.structs import Struct
 
 _MOST_BOUNDS = 64
 """Newest bounds of each side that count: the drift of a clock during them, some 20 ppm, is less
 than what they leave open."""
-STAMP_ERROR_S = 0.02
-"""A kernel stamps files with the time of its last tick, up to 10 ms ago, and stores it rounded."""
-_WHOLE_S = 1.0
+STAMP_ERROR_S = 0.01
+"""Kernels with slow ticks, and stores that round their times."""
 _CLOCK_STEP_S = 0.5
 """A difference between the clock of the day and the monotonic one that no slewing makes at once."""
 
@@ -79,11 +79,11 @@ class ClockInterval(Struct, frozen=True):
 def bound_by_stamp(before: float, stamp: float, after: float) -> ClockInterval:
     """Return the bounds of the offset to the clock that stamped a file.
 
-    It was written between the times *before* and *after* by our clock.  A stamp without a fraction
-    is that of a store that drops it, as S3 does.
+    It was written between the times *before* and *after* by our clock.
     """
-    dropped_s = _WHOLE_S if stamp == math.floor(stamp) else 0.0
-    return ClockInterval(before - stamp - dropped_s, after - stamp).widen(STAMP_ERROR_S)
+    found = compare_clocks(before, after, stamp)
+    bounds = ClockInterval(found.offset_s - found.error_s, found.offset_s + found.error_s)
+    return bounds.widen(STAMP_ERROR_S)
 
 
 class BoundedOffset:

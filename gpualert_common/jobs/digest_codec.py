@@ -30,7 +30,16 @@ T = TypeVar("T", bound=Struct)
 
 def encode_file(value: Struct) -> bytes:
     """Return a digest or a claim as JSON; a number that is not finite is a string."""
-    return msgspec.json.encode(encode(value))
+    return msgspec.json.encode(encode(value), enc_hook=_encode_quantity)
+
+
+def _encode_quantity(value: object) -> float:
+    """Return a quantity of an object that was decoded as a plain number."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    raise NotImplementedError(f"no field has the type {type(value)}")
 
 
 def decode_file(kind: type[T], data: bytes) -> T | None:

@@ -74,6 +74,8 @@ UNFINISHED = RecordMarks("unfinished")
 """Runs in progress, and those whose supervisor died before record and alerts were complete."""
 UNDELIVERED = RecordMarks("undelivered")
 """Runs with open alerts."""
+UNPUBLISHED = RecordMarks("unpublished")
+"""Runs whose last digest is not in the job directory yet."""
 
 
 def find_state_dir(record_path: str) -> str:

@@ -20,12 +20,19 @@ class HelperProcess:
     """A process that is started once the run has lasted for a moment, and ends with the run.
 
     ``name`` says what it does; ``start_after_s`` is the age of the run at which it is started.
+    ``has_last_work`` says that it has something to do at the end of a run that failed.
     """
 
     def __init__(
-        self, name: str, start: Callable[[], Popen[bytes]], start_after_s: float = START_AFTER_S
+        self,
+        name: str,
+        start: Callable[[], Popen[bytes]],
+        start_after_s: float = START_AFTER_S,
+        *,
+        has_last_work: bool = True,
     ) -> None:
         self.name = name
+        self._has_last_work = has_last_work
         self._start_after_s = start_after_s
         self._start: Callable[[], Popen[bytes]] | None = start
         self._process: Popen[bytes] | None = None
@@ -43,8 +50,8 @@ class HelperProcess:
         return ""
 
     def stop(self, grace_s: float = 0.0) -> None:
-        """Kill it unless it exits by itself in that time."""
-        self._await_exit(grace_s)
+        """Kill it unless it exits by itself in that time, which it gets if it has last work."""
+        self._await_exit(grace_s if self._has_last_work else 0.0)
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 

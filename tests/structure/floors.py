@@ -19,6 +19,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "quantities",
             "signal_names",
             "shells",
+            "store_addresses",
             "suggestions",
             "whole_words",
         }
