@@ -13,6 +13,7 @@ from contextlib import suppress
 
 import msgspec
 
+from gpualert_common.jobs.digest_codec import decode_file
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.processes.program import start_program
 from gpualert_common.structs import Struct
@@ -20,8 +21,6 @@ from gpualert_common.whole_words import cut_words
 
 READING_S = 15.0
 """Limit for one reading: the digests of 750 nodes take a second from a shared disk."""
-MOST_BYTES = 32 << 20
-"""Limit of a report: that of 6,000 nodes has 3 MB."""
 _KILLING_S = 1.0
 _MOST_REASON = 300
 _PROGRAM = "gpualert_common.jobs.reading_program"
@@ -30,7 +29,7 @@ _PROGRAM = "gpualert_common.jobs.reading_program"
 class JobReading(Struct, frozen=True, kw_only=True):
     """The report of a job as of ``read_at``; without one, ``problem`` is the reason.
 
-    A report with a ``problem`` is an older one.
+    A report with a ``problem`` is an older one, or one of a part of the digests.
     """
 
     report: JobReport | None = None
@@ -43,6 +42,7 @@ class ReadingRequest(Struct, frozen=True):
 
     directory: str
     key: str
+    deadline_s: float = READING_S
 
 
 def read_job(directory: str, key: str, *, deadline_s: float = READING_S) -> JobReading:
@@ -51,7 +51,7 @@ def read_job(directory: str, key: str, *, deadline_s: float = READING_S) -> JobR
     To be called by any thread.
     """
     now = time.time()
-    request = msgspec.json.encode(ReadingRequest(directory, key))
+    request = msgspec.json.encode(ReadingRequest(directory, key, deadline_s))
     try:
         program = start_program(
             _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -65,10 +65,10 @@ def read_job(directory: str, key: str, *, deadline_s: float = READING_S) -> JobR
         return JobReading(problem=problem, read_at=now)
     finally:
         _end(program)
-    try:
-        return msgspec.json.decode(answer, type=JobReading)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    reading = decode_file(JobReading, answer)
+    if reading is None:
         return JobReading(problem=_explain(program.returncode, errors), read_at=now)
+    return reading
 
 
 def _end(program: subprocess.Popen[bytes]) -> None:

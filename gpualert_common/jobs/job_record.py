@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from gpualert_common.codec import decode
 from gpualert_common.errors import RecordError
 from gpualert_common.jobs.isolated_reading import JobReading
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.record import Record
-from gpualert_common.structs import Struct
 
-JOB = "job.json"
-
-
-class StoredJob(Struct, frozen=True, kw_only=True):
-    """The part of ``job.json`` that pages show."""
-
-    report: JobReport | None = None
-    at: float = 0.0
+JOB_REPORT = "job_report.json"
 
 
 def read_stored_job(record: Record) -> JobReading | None:
     """Return the job as the record has it; None without one, and for a damaged file."""
-    with suppress(RecordError, OSError):
-        data = record.read_json(JOB)
-        if data is None:
+    try:
+        fields = record.read_json(JOB_REPORT)
+        if fields is None:
             return None
-        stored = decode(StoredJob, data, record.log_path(JOB))
-        if stored.report is not None:
-            return JobReading(report=stored.report, read_at=stored.at)
-    return None
+        report = decode(JobReport, fields, record.log_path(JOB_REPORT))
+    except (RecordError, OSError):
+        return None
+    status = record.log_status(JOB_REPORT)
+    return JobReading(report=report, read_at=status.st_mtime if status is not None else 0.0)
