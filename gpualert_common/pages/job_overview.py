@@ -23,6 +23,7 @@ _PARTS: Mapping[NodePart, str] = {
     NodePart.HEALTHY: "This run has not failed.",
     NodePart.UNKNOWN: "The part of this run in the failure is not known.",
 }
+_MOST_NAME = 200
 
 
 class JobOverview(Struct, frozen=True, kw_only=True):
@@ -74,7 +75,7 @@ def view_job(
     rows = fold_nodes(nodes, text, own) if is_folded else make_node_rows(nodes, text, own)
     shown = nodes[first_row : first_row + most_rows] if is_folded else ()
     return JobOverview(
-        name=text.line(report.name) or text.line(report.job),
+        name=name_job(report.job, text.line(report.name, _MOST_NAME)),
         key=text.line(report.job),
         is_live=report.state is not JobState.ENDED,
         status=describe_job_state(report, view),
@@ -87,6 +88,11 @@ def view_job(
         all_rows=tuple(make_node_rows(shown, text, own, nodes[:1])),
         left_out=len(nodes) - len(shown) if is_folded else 0,
     )
+
+
+def name_job(key: str, name: str) -> str:
+    """Return the name of a job for people: that of Slurm is only a number."""
+    return f"Slurm job {name}" if key.startswith("slurm-") and name else name or key
 
 
 def find_own_node(nodes: Sequence[NodeSummary], run_id: str) -> NodeSummary | None:

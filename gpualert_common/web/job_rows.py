@@ -9,7 +9,13 @@ from gpualert_common.causes import NO_CAUSES
 from gpualert_common.jobs.isolated_reading import JobReading
 from gpualert_common.jobs.job_report import JobReport, JobState
 from gpualert_common.listing.condition import LIVE, determine_condition
-from gpualert_common.pages.job_overview import JobOverview, count_nodes, find_duration, view_job
+from gpualert_common.pages.job_overview import (
+    JobOverview,
+    count_nodes,
+    find_duration,
+    name_job,
+    view_job,
+)
 from gpualert_common.record import RunState
 from gpualert_common.report.formatting import duration, short_duration
 from gpualert_common.report.run_facts import Fact
@@ -27,6 +33,7 @@ from gpualert_common.web.run_rows import (
 
 ROWS_OF_NODES = 100
 _MOST_RUNS = 50
+_MOST_NAME = 200
 
 
 class JobRow(Struct, frozen=True, kw_only=True):
@@ -82,7 +89,7 @@ def make_job_row(group: JobGroup, reading: JobReading | None, text: TextSanitize
     return JobRow(
         address=group.address,
         key=group.key,
-        name=text.line(report.name if report else group.name, 200) or group.key,
+        name=name_job(group.key, text.line(report.name if report else group.name, _MOST_NAME)),
         badge=badge,
         is_live=badge.tone == "live",
         headline=text.line(headline),

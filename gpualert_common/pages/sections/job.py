@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualert_common.pages.job_overview import JobOverview, view_job
+from gpualert_common.pages.job_overview import JobOverview, name_job, view_job
 from gpualert_common.pages.node_grid import MOST_MARKS
 from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.pages.sections._interface import Room, Section
@@ -29,7 +29,7 @@ def _collect(run: ReportedRun, room: Room) -> ReportedJob | None:
     reading = run.job
     if job is None or reading is None:
         return None
-    name = run.text.line(job.get("name") or job.get("key"))
+    name = name_job(job.get("key", ""), run.text.line(job.get("name")))
     problem = run.text.line(reading.problem)
     if reading.report is None:
         return ReportedJob(name, None, problem or "no digest was found", "")
