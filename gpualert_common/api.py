@@ -10,6 +10,7 @@ from gpualert_common.notify.launch_checks import require_deliverable
 from gpualert_common.run_hooks import RunHooks, send_alerts
 from gpualert_common.settings import OPTIONS, given_options, load_settings, name_origin
 from gpualert_common.spec import RunSpec
+from gpualert_common.store_addresses import find_missing_package
 from gpualert_common.supervise import supervise
 
 TYPE_CHECKING = False
@@ -79,6 +80,8 @@ def run(
     artifact: str | Sequence[str] | None = None,
     templates: str | os.PathLike[str] | None = None,
     rules: str | os.PathLike[str] | None = None,
+    job: str | None = None,
+    job_dir: str | os.PathLike[str] | None = None,
 ) -> RunResult:
     """Run ``command`` under supervision and return when it has ended.
 
@@ -138,6 +141,7 @@ def make_spec(
             where = name_origin("rules", settings["rules"].origin)
             raise ConfigError(f"{where}: {given['rules']}: No such file or directory")
         require_sound(given["rules"])
+    _require_store(settings["job_dir"])
     if given["pty"] and given["streams"] == "apart":
         raise UsageError("pty: a terminal has one stream; streams cannot be apart")
     return RunSpec(
@@ -151,3 +155,11 @@ def make_spec(
         secrets=secrets,
         **given,
     )
+
+
+def _require_store(setting: Setting) -> None:
+    """Raise ConfigError for a job directory whose package is not installed; no request is made."""
+    missing = None if setting.value is None else find_missing_package(setting.value)
+    if missing is not None:
+        where = name_origin("job_dir", setting.origin)
+        raise ConfigError(f"{where}: {setting.value} needs {missing}: pip install {missing}")

@@ -16,8 +16,9 @@ import time
 
 from gpualert_common.abandoned_runs import mark_finished
 from gpualert_common.errors import GPUAlertError
+from gpualert_common.notify.job_part import read_part
 from gpualert_common.notify.reconciliation import reconcile
-from gpualert_common.notify.schedule import OUTCOME_S, AlertAction
+from gpualert_common.notify.schedule import DUE, OUTCOME_S, AlertAction
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.processes.bootstrap import extend_import_path
 from gpualert_common.record import EXIT, VERDICT, Record
@@ -95,6 +96,8 @@ def _deliver(record: Record) -> bool:
     if decision.action is AlertAction.WAIT:
         time.sleep(min(OUTCOME_S, max(0.0, decision.until - time.time())))
         decision, _entries = reconcile(record)
-    if decision.action is AlertAction.SEND:
+    if decision.action in DUE:
         dispatch(record.path, deadline_s=_SEND_S)
-    return decision.action in (AlertAction.SEND, AlertAction.SKIP)
+    elif read_part(record) is not None:  # its digest is to be published
+        dispatch(record.path, deadline_s=0.0)
+    return decision.action in (*DUE, AlertAction.SKIP)

@@ -38,6 +38,5 @@ def main() -> None:
         with contextlib.suppress(OSError):  # a full disk
             record.append_event("classifier_failed", problem=traceback.format_exc(limit=-3))
     mark_finished(record.path, is_undelivered=request["secrets"] is not None)
-    if request["secrets"] is not None:
-        send_unsent_alerts(record, request["secrets"])
+    send_unsent_alerts(record, request["secrets"] or {})
     os._exit(0)

@@ -6,11 +6,12 @@ recorder calls a hook.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from gpualert_common.abandoned_runs import finish_abandoned_runs, mark_finished
 from gpualert_common.processes.marker import run_marker
-from gpualert_common.record.marks import UNDELIVERED, find_state_dir
+from gpualert_common.record.marks import UNDELIVERED, UNPUBLISHED, find_state_dir
 from gpualert_common.record_locations import list_places
 from gpualert_common.spec import EARLY, OBSERVER
 from gpualert_common.supervise.helper_process import START_AFTER_S, HelperProcess
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.live_classifier import LogClassifier
     from gpualert_common.supervise.stack_dumps import DumpRequest
 
-OWN_ALERTS, OLDER_ALERTS = "own", "older"
-"""The alerts that a sender has to send: those of this run, or only those of earlier runs."""
+OWN_ALERTS, OWN_DIGEST, OLDER_ALERTS = "own", "digest", "older"
+"""The work of a sender: the alerts of this run, its digest alone, or what earlier runs left."""
 
 
 class RunHooks:
@@ -45,6 +46,10 @@ class RunHooks:
         self._prepared = prepared
         self._record = prepared.record
         self.terminal = TerminalOutput() if terminal is None else terminal
+
+    @property
+    def _has_job_directory(self) -> bool:
+        return bool((self._prepared.launch_record.get("job") or {}).get("directory"))
 
     def make_classifier(self) -> LogClassifier:
         """Return the classifier of the run's logs; its modules are imported here."""
@@ -77,7 +82,7 @@ class RunHooks:
                     OBSERVER, lambda: _start_helper("telemetry.sampler", record, marker), after_s
                 )
             )
-        if (self._prepared.launch_record.get("job") or {}).get("directory"):
+        if self._has_job_directory:
             found.append(
                 HelperProcess(
                     "digest",
@@ -113,17 +118,23 @@ class RunHooks:
             start_freeze(self._record.path)
 
     def needed_sender(self, verdict: Verdict | None, ending: Ending) -> str:
-        """Return the alerts that a sender has to send: OWN_ALERTS, OLDER_ALERTS, or "" for none."""
+        """Return the work for a sender: OWN_ALERTS, OWN_DIGEST, OLDER_ALERTS, or "" for none."""
         if self._spec.alerts is not None and (
             self._has_sent_warning(verdict)
             or self._is_alert_wanted(self._spec.alerts, verdict, ending)
         ):
             return OWN_ALERTS
-        older = UNDELIVERED.list_records(find_state_dir(self._record.path))
-        return OLDER_ALERTS if older else ""
+        if self._has_job_directory:
+            return OWN_DIGEST
+        place = find_state_dir(self._record.path)
+        is_left = UNDELIVERED.list_records(place) or UNPUBLISHED.list_records(place)
+        return OLDER_ALERTS if is_left else ""
 
     def mark_finished(self, sender: str) -> None:
         """Mark the record as complete, and as undelivered where a sender has to send its alerts."""
+        if self._has_job_directory:
+            with contextlib.suppress(OSError):
+                UNPUBLISHED.add(self._record.path)
         mark_finished(self._record.path, is_undelivered=sender == OWN_ALERTS)
 
     def finish_abandoned_runs(self) -> None:
@@ -149,19 +160,20 @@ class RunHooks:
     def send_alerts_detached(self) -> None:
         """Send the run's alerts without waiting for them; they wait for a late verdict."""
         alerts = self._spec.alerts
-        if alerts is not None:
+        if alerts is not None or self._has_job_directory:
             from gpualert_common.notify.sender_launch import VERDICT_SHARE, dispatch
 
+            deadline_s = 0.0 if alerts is None else alerts["deadline_s"]
             dispatch(
                 self._record.path,
                 secrets=self._spec.secrets,
                 deadline_s=0.0,
-                verdict_within_s=alerts["deadline_s"] * VERDICT_SHARE,
+                verdict_within_s=deadline_s * VERDICT_SHARE,
             )
 
     def send_unsent_alerts(self) -> None:
-        """Send the run's alerts again, if one is queued and was not sent."""
-        if self._spec.alerts is not None:
+        """Send the run's alerts again, if one is queued and was not sent; publish its digest."""
+        if self._spec.alerts is not None or self._has_job_directory:
             send_unsent_alerts(self._record, self._spec.secrets or {})
 
     def start_late_verdict(self, lock_fd: int) -> None:
@@ -194,8 +206,8 @@ def send_alerts(spec: RunSpec, run: SupervisedRun) -> list[EntryFields]:
     from gpualert_common.notify.sender_launch import VERDICT_SHARE, dispatch
 
     path = run.record.path
-    if spec.alerts is None or run.sender == OLDER_ALERTS:
-        return dispatch(path, own=False, deadline_s=0.0)
+    if spec.alerts is None or run.sender in (OWN_DIGEST, OLDER_ALERTS):
+        return dispatch(path, secrets=spec.secrets, own=run.sender == OWN_DIGEST, deadline_s=0.0)
     deadline_s = spec.alerts["deadline_s"]
     return dispatch(
         path,
@@ -208,13 +220,15 @@ def send_alerts(spec: RunSpec, run: SupervisedRun) -> list[EntryFields]:
 def send_unsent_alerts(record: Record, secrets: Mapping[str, Mapping[str, str]]) -> None:
     """Send the alerts of a run that has ended, if one is queued and was not sent.
 
-    Returns at once.  An alert that the disk does not take is with the sender that has it: a second
-    one could not know whether it was sent.
+    The sender also publishes the digest of a run with a job directory.  Returns at once.  An alert
+    that the disk does not take is with the sender that has it: a second one could not know whether
+    it was sent.
     """
+    from gpualert_common.notify.job_part import read_part
     from gpualert_common.notify.reconciliation import has_unsent_alerts
     from gpualert_common.notify.sender_launch import dispatch
 
-    if has_unsent_alerts(record):
+    if read_part(record) is not None or has_unsent_alerts(record):
         dispatch(record.path, secrets=secrets, deadline_s=0.0)
 
 

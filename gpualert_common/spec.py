@@ -63,7 +63,8 @@ class RunSpec:
     (:func:`gpualert_common.notify.channel_config.resolve_alerts`), ``secrets`` the channels'
     secrets, which are never written to the record.  ``rules`` is a directory (or file) of the
     user's own rules for causes.  ``only_state_dir`` forbids every other directory than
-    ``state_dir``.  ``observe`` starts the sampling of the machine.
+    ``state_dir``.  ``observe`` starts the sampling of the machine.  ``job`` names the job of the
+    run (None: the one of its environment or engine), ``job_dir`` the place that its nodes share.
     """
 
     __slots__ = (
@@ -76,6 +77,8 @@ class RunSpec:
         "grace_s",
         "hang_timeout_s",
         "inherit",
+        "job",
+        "job_dir",
         "log_full",
         "log_reserve_bytes",
         "name",
@@ -116,7 +119,11 @@ class RunSpec:
         rules: str | None = None,
         observe: bool = True,
         pty: bool = False,
+        job: str | None = None,
+        job_dir: str | None = None,
     ) -> None:
+        self.job = job
+        self.job_dir = job_dir
         self.pty = pty
         self.observe = observe
         self.rules = rules

@@ -7,8 +7,9 @@ import time
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.alert_facts import alerts_in
+from gpualert_common.notify.job_part import read_part
 from gpualert_common.notify.reconciliation import reconcile
-from gpualert_common.notify.schedule import AlertAction
+from gpualert_common.notify.schedule import DUE, AlertAction
 from gpualert_common.notify.sender_launch import VERDICT_SHARE, become_sender, dispatch
 from gpualert_common.record import Record
 from gpualert_common.record.marks import UNDELIVERED, find_state_dir
@@ -46,7 +47,7 @@ def deliver_after_run(
             if waited_s > _RECORDED_S and record.ending is None:
                 return  # the disk does not take the end of the run; a later run delivers
             time.sleep(_SOON_POLL_S if waited_s < _SOON_S else _LATER_POLL_S)
-        if action is AlertAction.SEND:
+        if action in DUE or read_part(record) is not None:  # its digest is to be published
             within_s = alerts_in(record.spec).get("deadline_s", 0.0) * VERDICT_SHARE
             become_sender(record.path, secrets, keep=alerts_fd, verdict_within_s=within_s)
         if UNDELIVERED.list_records(find_state_dir(record.path)):

@@ -7,9 +7,9 @@ import time
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.notify.alert_facts import alerts_in
-from gpualert_common.notify.entry import EntryState
+from gpualert_common.notify.entry import OPEN, EntryState
 from gpualert_common.notify.reconciliation import reconcile
-from gpualert_common.notify.schedule import AlertAction
+from gpualert_common.notify.schedule import DUE, AlertAction
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import ALERTS_LOCK, Record
 
@@ -72,8 +72,10 @@ class AlertWaiter:
     def _must_wait(self) -> bool:
         decision, entries = reconcile(self._record)
         self._alerts = [entry.fields for entry in entries]
-        pending = [entry for entry in entries if entry.state is EntryState.PENDING]
-        if decision.action is not AlertAction.SEND or not pending:
+        is_open = decision.action is AlertAction.AGREE  # an alert that is held is then due, too
+        states = OPEN if is_open else (EntryState.PENDING,)
+        pending = [entry for entry in entries if entry.state in states]
+        if decision.action not in DUE or not pending:
             return False
         if self._record.is_locked(ALERTS_LOCK):
             self._had_guardian = True

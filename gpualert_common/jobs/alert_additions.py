@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualert_common.jobs.alert_claims import correct_time
+from gpualert_common.jobs.clocks import correct_time
 from gpualert_common.jobs.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpualert_common.jobs.clocks import correct_time
 from gpualert_common.jobs.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.structs import Struct
@@ -95,11 +96,6 @@ def find_attempt(directory: JobDirectory, table: ClaimTable, own: Digest) -> Cla
         if not is_of_known:
             known = (attempt, claim)
     return ClaimedAttempt(1) if known is None else ClaimedAttempt(known[0] + 1, known[1])
-
-
-def correct_time(own: Digest, at: float) -> float:
-    """Return a time by the clock of a node as one by the common clock."""
-    return at - own.clock.offset_s
 
 
 def _parse(name: str) -> ClaimName | None:

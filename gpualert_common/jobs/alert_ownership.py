@@ -11,14 +11,12 @@ over.  A reader measures that by its own clock, so that no two clocks are compar
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from gpualert_common.errors import StoreError
+from gpualert_common.jobs.alert_action import JobAlertAction
 from gpualert_common.jobs.alert_additions import is_own_cause, may_change_cause
 from gpualert_common.jobs.alert_claims import (
     ClaimedAttempt,
     ClaimName,
-    correct_time,
     find_attempt,
     list_claims,
 )
@@ -28,12 +26,15 @@ from gpualert_common.jobs.claim_release import (
     release_merged,
     release_refused,
 )
+from gpualert_common.jobs.clocks import correct_time
 from gpualert_common.jobs.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.jobs.job_reading import JobReader
 from gpualert_common.jobs.job_report import JobReport, JobState
 from gpualert_common.report.formatting import one_line
 from gpualert_common.structs import Struct, replace
+
+__all__ = ["JobAlert", "JobAlertAction", "JobAlertStep"]
 
 RENEW_S = 5.0
 """Time between two renewals of a claim."""
@@ -54,19 +55,6 @@ _MOST_RETRY_S = 30.0
 MOST_ALERTS = 3
 """Alerts about one attempt, with its additions."""
 _MOST_NAME = 100
-
-
-class JobAlertAction(StrEnum):
-    """Action for the alert of one run of a job."""
-
-    WAIT = "wait"
-    """Call again at ``next_at``."""
-    SEND = "send"
-    """This run sends the alert about the job; call again at ``next_at`` until it is sent."""
-    ADD = "add"
-    """This run sends an addition: it changes the cause that the alert named."""
-    LEAVE = "leave"
-    """Another node sends it, or has sent it."""
 
 
 class JobAlertStep(Struct, frozen=True):
@@ -145,7 +133,7 @@ class JobAlert:
             self._before = claim
         return self._leave(f"{MOST_ALERTS} alerts about the job were sent")
 
-    def _step_from(
+    def _step_at(
         self, name: ClaimName, claim: AlertClaim | None, now: float
     ) -> JobAlertStep | None:
         """Return what follows from the last claim of an alert; None to look at the next alert."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.jobs.alert_additions import has_failed
-from gpualert_common.jobs.alert_claims import correct_time
+from gpualert_common.jobs.clocks import correct_time
 from gpualert_common.jobs.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease
 from gpualert_common.jobs.job_report import JobReport, NodeState

@@ -17,7 +17,7 @@ from gpualert_common.jobs.clocks import (
     bound_by_stamp,
     choose_offset,
 )
-from gpualert_common.jobs.digest import ClockOffset, Digest
+from gpualert_common.jobs.digest import ClockBasis, ClockOffset, Digest
 from gpualert_common.jobs.job_directory import JobDirectory, ReferenceClock
 from gpualert_common.structs import Struct
 
@@ -50,13 +50,23 @@ class ClockExchange:
         self._seen: dict[str, tuple[float, float, int]] = {}
         self._sequence = 0
         self._steps = 0
+        self._kept: ClockOffset | None = None
+        """Offset by an earlier reference: the common time goes on where another one takes over."""
 
     @property
     def offset(self) -> ClockOffset:
         """The offset of the clock of this node to the common time, as far as it is known."""
-        reference = self._reference
-        basis = ClockOffset() if reference is None else reference.clock
-        return choose_offset(self._to_store.interval, self._to_reference.interval, basis)
+        to_reference = self._to_reference.interval
+        if self._kept is not None and not to_reference.is_bounded:
+            return self._kept
+        basis = ClockOffset() if self._reference is None else self._reference.clock
+        return choose_offset(self._to_store.interval, to_reference, basis)
+
+    def _change_reference(self) -> None:
+        """Keep the offset to the common time until the next reference shows it."""
+        found = self.offset
+        self._kept = found if found.basis is ClockBasis.PEERS else None
+        self._to_reference.reset()
 
     def read_reference(self, run_id: str) -> None:
         """Compare with the reference, before the digest is written: one request."""
@@ -69,8 +79,11 @@ class ClockExchange:
             self._unchanged += 1
             return
         self._unchanged = 0
-        if before is not None and _name_clock(found) != _name_clock(before):
+        if before is not None and found.run_id != before.run_id:
+            self._change_reference()
+        elif before is not None and found.steps != before.steps:
             self._to_reference.reset()
+            self._kept = None
         self._reference = found
         if found.run_id != run_id:
             self._to_reference.add(self._bound(found, run_id, seen_at))
@@ -92,6 +105,8 @@ class ClockExchange:
         """Write the file of the reference, if this node is the reference: two requests."""
         if not self._is_reference(digest):
             return
+        if self._reference is not None and self._reference.run_id != digest.run_id:
+            self._change_reference()
         listed = self._directory.list_digests()
         seen_at = self._times.now()
         self._sequence += 1
@@ -141,6 +156,7 @@ class ClockExchange:
     def _forget(self) -> None:
         """Drop what was measured by a clock that has been set since."""
         self._steps += 1
+        self._kept = None
         self._to_store.reset()
         self._to_reference.reset()
         self._written.clear()
@@ -149,10 +165,6 @@ class ClockExchange:
 
 def _sign(reference: ReferenceClock) -> tuple[str, float, int]:
     return reference.run_id, reference.at, reference.sequence
-
-
-def _name_clock(reference: ReferenceClock) -> tuple[str, int]:
-    return reference.run_id, reference.steps
 
 
 def _order(node: int | None, started_at: float, run_id: str) -> tuple[float, float, str]:

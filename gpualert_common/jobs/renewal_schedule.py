@@ -18,7 +18,7 @@ LEAST_DISTANCE_S = 3.0
 """Time between two renewals, also if something important happens: the second one has it all."""
 _JITTER = 0.1
 _FIRST_SHARE = 0.25
-"""Share of the interval over which the nodes, which all start at once, spread their first digest."""
+"""Share of the interval over which nodes that start at once spread their first digests."""
 
 
 def find_interval_s(nodes: int | None) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import AlertSettings, LaunchRecord
 from gpualert_common.model import Verdict
+from gpualert_common.notify.job_part import JobPart, read_part
 from gpualert_common.notify.schedule import AlertFacts
 from gpualert_common.quantities import is_seconds
 from gpualert_common.record import OUTCOME, SUCCESSOR, Event, Record
@@ -24,8 +25,8 @@ def alerts_in(spec: LaunchRecord) -> AlertSettings:
     return AlertSettings() if alerts is None or "channels" not in alerts else alerts
 
 
-def read_facts(record: Record) -> AlertFacts:
-    """Return the facts about a run's alert.
+def read_facts(record: Record, job: JobPart | None = None) -> AlertFacts:
+    """Return the facts about a run's alert; ``job`` is its part in its job, if it is known here.
 
     A damaged verdict or outcome counts as unknown.  Raises RecordError when launch record or end
     cannot be read.
@@ -53,6 +54,7 @@ def read_facts(record: Record) -> AlertFacts:
         adoptable_until=_find_adoption_end(record) if was_left else None,
         outcome=outcome,
         has_successor=read_lenient(record, SUCCESSOR) is not None,
+        job=job or read_part(record),
         channels=alerts.get("channels", []),
     )
 

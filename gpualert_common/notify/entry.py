@@ -27,7 +27,7 @@ class EntryFields(TypedDict, total=False):
     """The content of an entry's file.
 
     ``arrived`` has the parts of the message that the channel took; ``because`` says why the alert
-    was superseded; ``warning`` is the event of a warning.
+    is held or was superseded; ``warning`` is the event of a warning.
     """
 
     schema: int
@@ -66,7 +66,8 @@ class EntryState(StrEnum):
     PENDING = "pending"
     """To be sent; earlier attempts failed with transient faults, if at all."""
     HELD = "held"
-    """Not sent while another attempt at the task may follow."""
+    """Not sent while another attempt at the task may follow, or another node of its job may send
+    it."""
     SENT = "sent"
     """Accepted by the channel."""
     FAILED = "failed"
@@ -74,7 +75,8 @@ class EntryState(StrEnum):
     DROPPED = "dropped"
     """Cancelled by a person."""
     SUPERSEDED = "superseded"
-    """Replaced by the alert of a later attempt, or a warning by that of the end."""
+    """Replaced by the alert of a later attempt or of another node, or a warning by that of the
+    end."""
 
 
 OPEN = (EntryState.PENDING, EntryState.HELD)

@@ -95,11 +95,12 @@ class Outbox:
         *,
         about: str = ENDED,
         warning: dict[str, Any] | None = None,
+        because: str = "",
     ) -> OutboxEntry:
         """Return the entry for a channel, as stored or as it would be queued; writes nothing.
 
-        ``warning`` is the event of a warning.  Raises RecordError where a stored entry cannot be
-        read.
+        ``warning`` is the event of a warning, ``because`` the reason for which it is held.  Raises
+        RecordError where a stored entry cannot be read.
         """
         name = f"{about}.{_file_name(channel['name'])}.json"
         found = self.find(name)
@@ -118,6 +119,8 @@ class Outbox:
         }
         if warning is not None:
             fields["warning"] = warning
+        if because:
+            fields["because"] = because
         sent = self._sent_to(about).get(str(channel["name"]))
         if sent is not None:  # where the outbox took no file
             last: DeliveryAttempt = {"at": sent.at, "accepted": sent.fields.get("accepted")}

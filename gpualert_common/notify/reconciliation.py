@@ -8,9 +8,17 @@ from collections.abc import Mapping, Sequence
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.alert_facts import alerts_in, has_ended, list_warnings, read_facts
-from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
+from gpualert_common.notify.entry import OPEN, UNSENT, EntryState, OutboxEntry
+from gpualert_common.notify.job_part import JobPart
 from gpualert_common.notify.outbox import Outbox
-from gpualert_common.notify.schedule import AlertAction, AlertDecision, Schedule, schedule
+from gpualert_common.notify.schedule import (
+    DUE,
+    AlertAction,
+    AlertDecision,
+    AlertFacts,
+    Schedule,
+    schedule,
+)
 from gpualert_common.record import ALERTS_LOCK, Record
 from gpualert_common.spec import EARLY, ENDED
 
@@ -27,21 +35,22 @@ def preview(
 
     Writes nothing.  Arguments as for :func:`~.schedule.schedule`.  Raises RecordError.
     """
-    plan, entries = _preview(record, Outbox(record), extra_channels, send_now)
+    facts = read_facts(record)
+    plan, entries = _preview(facts, Outbox(record), extra_channels, send_now)
     return plan.decision, entries
 
 
 def _preview(
-    record: Record,
+    facts: AlertFacts,
     outbox: Outbox,
     extra_channels: Sequence[ChannelConfig],
     send_now: bool,
 ) -> tuple[Schedule, list[OutboxEntry]]:
-    plan = schedule(read_facts(record), time.time(), extra_channels, send_now=send_now)
+    plan = schedule(facts, time.time(), extra_channels, send_now=send_now)
     found = {entry.name: entry for entry in outbox.entries() if entry.about == ENDED}
     for channel in plan.channels:
         try:
-            entry = outbox.draft(channel, plan.state, plan.decision.until)
+            entry = outbox.draft(channel, plan.state, plan.due, because=plan.reason_to_hold)
         except RecordError:
             continue  # a newer release wrote it, or the disk does not answer
         found.setdefault(entry.name, entry)
@@ -54,15 +63,18 @@ def reconcile(
     *,
     send_now: bool = False,
     secrets: Mapping[str, Mapping[str, str]] | None = None,
+    job: JobPart | None = None,
 ) -> tuple[AlertDecision, list[OutboxEntry]]:
     """Queue the alerts that are due at a run's end, and release or retire those that were held.
 
     Returns the decision and every entry about the end.  Warnings that were not sent before the end
-    are retired.  Arguments as for :func:`preview`; an entry whose secrets only the guardian has,
+    are retired.  Arguments as for :func:`preview`; ``job`` is the part of the run in its job, where
+    the record may not have it.  An entry whose secrets only the guardian has,
     and that are not among ``secrets``, is left to the guardian.  Raises RecordError.
     """
     outbox = Outbox(record)
-    plan, drafts = _preview(record, outbox, extra_channels, send_now)
+    facts = read_facts(record, job)
+    plan, drafts = _preview(facts, outbox, extra_channels, send_now)
     entries = [outbox.add(entry) for entry in drafts]
     replaced = {channel["name"]: channel for channel in extra_channels}
     leaves_to_guardian = send_now and record.is_locked(ALERTS_LOCK)
@@ -76,6 +88,9 @@ def reconcile(
             change = plan.change_of_held(entry.due)
             if change:
                 entry.change((EntryState.HELD,), **change)
+        elif facts.job is not None and plan.decision.action is AlertAction.SKIP:
+            superseded = EntryState.SUPERSEDED  # another node took the alert over
+            entry.change((EntryState.PENDING,), state=superseded, because=plan.decision.because)
     if plan.decision.action is not AlertAction.WAIT:
         outbox.mark(entries)
         for warning in outbox.warnings():
@@ -88,8 +103,9 @@ def has_unsent_alerts(record: Record) -> bool:
 
     Raises RecordError.
     """
-    _decision, entries = reconcile(record)
-    return any(entry.stored and entry.state is EntryState.PENDING for entry in entries)
+    decision, entries = reconcile(record)
+    is_due = decision.action in DUE
+    return is_due and any(entry.stored and entry.state in OPEN for entry in entries)
 
 
 def queue_warnings(record: Record) -> list[OutboxEntry]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
-from gpualert_common.notify.entry import UNSENT, EntryState, OutboxEntry
+from gpualert_common.notify.entry import OPEN, UNSENT, EntryState, OutboxEntry
+from gpualert_common.notify.job_delivery import agree
 from gpualert_common.notify.reconciliation import queue_warnings, reconcile
+from gpualert_common.notify.schedule import DUE, AlertAction
 from gpualert_common.record import ALERTS_LOCK, Record
 from gpualert_common.record.marks import UNDELIVERED, find_state_dir
 
@@ -40,36 +42,68 @@ def deliver(
     record's own channels; ``send_now`` sends what would be held for another attempt;
     ``retry_failed`` also sends what had failed for good, by the extra channels where there are
     some.  An alert waits ``verdict_within_s`` for a late verdict, and is then sent without one.
-    Transient faults are retried for ``retry_for_s``; what is open then stays queued.
+    Transient faults are retried for ``retry_for_s``; what is open then stays queued.  A run with a
+    job directory first publishes its last digest, and agrees with the other nodes of its job.
     ``on_progress`` is called with the entries again and again.  One process per channel is forked
     and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
     be read.
     """
     secrets = secrets or {}
-    _decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
+    decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
     if record.is_verdict_pending:
         on_progress(entries)
         _await_verdict(record, verdict_within_s)
-        _decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
-    if retry_failed:
-        names = {channel["name"] for channel in extra_channels}
-        for entry in entries:
-            if not names or entry.channel in names:
-                entry.change(UNSENT, state=EntryState.PENDING, due=0.0, queued_at=time.time())
-    has_guardian = record.is_locked(
-        ALERTS_LOCK
-    )  # which has the secrets that the user passed directly
-    pending = [
+        decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
+    is_wanted = decision.action in DUE and any(entry.state in OPEN for entry in entries)
+    with agree(record, list_values(secrets), is_wanted=is_wanted and not send_now) as job:
+        for _wait in job.reach(retry_for_s):
+            on_progress(_reload(entries))
+        decision, entries = reconcile(
+            record, extra_channels, send_now=send_now, secrets=secrets, job=job.part
+        )
+        if retry_failed:
+            _queue_again(entries, {channel["name"] for channel in extra_channels})
+        if decision.action is not AlertAction.AGREE:
+            sending = _send_all(
+                record, _list_sendable(record, entries, secrets), secrets, retry_for_s
+            )
+            for _wait in sending:
+                on_progress(_reload(entries))
+                if job.is_lost():
+                    sending.close()
+            job.note(entry.state for entry in _reload(entries))
+        return reconcile(record, job=job.part)[1]
+
+
+def list_values(secrets: Secrets) -> tuple[str, ...]:
+    """Return the secrets alone."""
+    return tuple(value for values in secrets.values() for value in values.values())
+
+
+def _reload(entries: list[OutboxEntry]) -> list[OutboxEntry]:
+    for entry in entries:
+        entry.reload()
+    return entries
+
+
+def _queue_again(entries: Iterable[OutboxEntry], channels: Collection[str]) -> None:
+    """Queue alerts that failed for good once more: those of these channels, without any all."""
+    for entry in entries:
+        if not channels or entry.channel in channels:
+            entry.change(UNSENT, state=EntryState.PENDING, due=0.0, queued_at=time.time())
+
+
+def _list_sendable(
+    record: Record, entries: Iterable[OutboxEntry], secrets: Secrets
+) -> list[OutboxEntry]:
+    """Return the pending alerts that this process has the secrets of."""
+    has_guardian = record.is_locked(ALERTS_LOCK)  # it has those that the user passed directly
+    return [
         entry
         for entry in entries
         if entry.state is EntryState.PENDING
         and (entry.can_be_sent_with(secrets) or not has_guardian)
     ]
-    for _wait in _send_all(record, pending, secrets, retry_for_s):
-        for entry in entries:
-            entry.reload()
-        on_progress(entries)
-    return reconcile(record)[1]
 
 
 def _await_verdict(record: Record, within_s: float) -> None:
@@ -92,17 +126,25 @@ def deliver_warnings(record: Record, *, secrets: Secrets, retry_for_s: float) ->
 
 def _send_all(
     record: Record, entries: Iterable[OutboxEntry], secrets: Secrets, retry_for_s: float
-) -> Iterator[None]:
-    """Send them all at the same time; yields again and again until that is done."""
+) -> Generator[None]:
+    """Send them all at the same time; yields again and again until that is done.
+
+    To close it ends the attempts.
+    """
     senders = {
         _fork_sender(record, entry, secrets.get(entry.channel, {}), retry_for_s)
         for entry in entries
     }
-    yield
-    while senders:
-        senders = {pid for pid in senders if os.waitpid(pid, os.WNOHANG)[0] == 0}
-        time.sleep(_POLL_S if senders else 0.0)
+    try:
         yield
+        while senders:
+            senders = {pid for pid in senders if os.waitpid(pid, os.WNOHANG)[0] == 0}
+            time.sleep(_POLL_S if senders else 0.0)
+            yield
+    finally:
+        for pid in senders:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
 
 def deliver_open_alerts(record_path: str, *, retry_for_s: float) -> None:
@@ -124,8 +166,9 @@ def _deliver_due(path: str, retry_for_s: float) -> None:
     try:
         if record.is_verdict_pending:
             return  # its own sender waits for the verdict, and the process that makes it sends, too
-        _decision, entries = reconcile(record)
-        if any(entry.state is EntryState.PENDING and entry.due <= time.time() for entry in entries):
+        decision, entries = reconcile(record)
+        states = OPEN if decision.action in DUE else (EntryState.PENDING,)
+        if any(entry.state in states and entry.due <= time.time() for entry in entries):
             deliver(record, retry_for_s=retry_for_s)
     finally:
         record.close()

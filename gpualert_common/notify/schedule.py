@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from gpualert_common.jobs.alert_action import JobAlertAction
 from gpualert_common.launch_record import ChannelConfig, Owner
 from gpualert_common.notify.entry import EntryFields, EntryState
+from gpualert_common.notify.job_part import JobPart
 from gpualert_common.quantities import is_seconds
 
 JsonObject = Mapping[str, object]
@@ -32,7 +34,13 @@ class AlertAction(StrEnum):
     """It is too early to decide."""
     HOLD = "hold"
     """Send it unless another attempt comes."""
+    AGREE = "agree"
+    """Send it unless another node of its job does: the sender agrees with them."""
     SEND = "send"
+
+
+DUE = (AlertAction.AGREE, AlertAction.SEND)
+"""Actions for which a sender is needed."""
 
 
 class AlertDecision:
@@ -55,7 +63,8 @@ class AlertFacts:
     by hand.  ``ownership`` holds the terms agreed with an engine's attempt (None: no engine),
     ``adoptable_until`` is until when the next attempt could adopt a run that its task had left
     (None: it had not), ``outcome`` the result of its task (None: not known); ``has_successor`` is
-    True when a later attempt has begun.  ``channels`` are the channels that the run names.
+    True when a later attempt has begun.  ``job`` is the part of the run in the alert of its job
+    (None: no job directory).  ``channels`` are the channels that the run names.
     """
 
     __slots__ = (
@@ -66,6 +75,7 @@ class AlertFacts:
         "is_own_stop",
         "is_suspect",
         "is_well",
+        "job",
         "outcome",
         "ownership",
         "wanted",
@@ -83,6 +93,7 @@ class AlertFacts:
         adoptable_until: float | None = None,
         outcome: JsonObject | None = None,
         has_successor: bool = False,
+        job: JobPart | None = None,
         channels: Sequence[ChannelConfig] = (),
     ) -> None:
         self.wanted = wanted
@@ -94,6 +105,7 @@ class AlertFacts:
         self.adoptable_until = adoptable_until
         self.outcome = outcome
         self.has_successor = has_successor
+        self.job = job
         self.channels = channels
 
 
@@ -111,11 +123,23 @@ class Schedule:
         """State of a new entry."""
         return EntryState.PENDING if self.decision.action is AlertAction.SEND else EntryState.HELD
 
+    @property
+    def due(self) -> float:
+        """When a new entry is due; 0 for one that needs no more time."""
+        return self.decision.until if self.decision.action is AlertAction.HOLD else 0.0
+
+    @property
+    def reason_to_hold(self) -> str:
+        """Reason for which a new entry is held, other than another attempt; empty for none."""
+        return self.decision.because if self.decision.action is AlertAction.AGREE else ""
+
     def change_of_held(self, due: float) -> EntryFields:
         """Return the changes of a held entry that is ``due`` then; empty for none."""
         match self.decision.action:
             case AlertAction.SEND:
                 return {"state": EntryState.PENDING, "due": 0.0}
+            case AlertAction.AGREE if due != 0.0:
+                return {"due": 0.0, "because": self.decision.because}
             case AlertAction.SKIP:
                 return {"state": EntryState.SUPERSEDED, "because": self.decision.because}
             case AlertAction.HOLD if due != self.decision.until:
@@ -140,12 +164,23 @@ def schedule(
     own = () if decision.action is AlertAction.SKIP else facts.channels
     if send_now and facts.ended_at is not None:
         decision = AlertDecision(AlertAction.SEND, "it was asked for")
-    is_due = decision.action in (AlertAction.SEND, AlertAction.HOLD)
+    is_due = decision.action in (AlertAction.SEND, AlertAction.AGREE, AlertAction.HOLD)
     return Schedule(decision, [*own, *extra_channels] if is_due else [])
 
 
 def decide_action(facts: AlertFacts, at: float) -> AlertDecision:
     """Return what to do with the alert about a run's end at the time ``at``."""
+    decision = _decide_for_run(facts, at)
+    job = facts.job
+    if job is None or decision.action is not AlertAction.SEND:
+        return decision
+    if job.action is JobAlertAction.LEAVE:
+        return AlertDecision(AlertAction.SKIP, job.because)
+    return AlertDecision(AlertAction.SEND if job.is_sender else AlertAction.AGREE, job.because)
+
+
+def _decide_for_run(facts: AlertFacts, at: float) -> AlertDecision:
+    """Return what to do with the alert of a run that belongs to no job."""
     ended_at = facts.ended_at
     if ended_at is None:
         action = AlertAction.SKIP if facts.wanted is None else AlertAction.WAIT

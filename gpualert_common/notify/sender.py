@@ -83,6 +83,7 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
         deliver_open_alerts,
         deliver_warnings,
     )
+    from gpualert_common.record.marks import UNPUBLISHED, find_state_dir
 
     retry_for_s = float(request["retry_for_s"])
     if request.get("early"):
@@ -104,14 +105,24 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
     status.close()
     if retry_for_s > 0:
         deliver_open_alerts(record.path, retry_for_s=_OTHERS_S)
+        place = find_state_dir(record.path)
+        if UNPUBLISHED.list_records(place):
+            from gpualert_common.jobs.publication import publish_left  # most runs need none
+
+            publish_left([place])
 
 
 def _freeze_artifacts(record: Record) -> None:
-    """Start to freeze the run's files for later attempts, unless that was done at its end."""
+    """Start to freeze the run's files for later attempts, unless that was done at its end.
+
+    A run that people are not notified of costs nothing.
+    """
     from gpualert_common.artifacts.freeze import FREEZE
+    from gpualert_common.notify.reconciliation import preview
+    from gpualert_common.notify.schedule import AlertAction
     from gpualert_common.notify.sender_launch import start_freeze
 
-    if not record.has(FREEZE):
+    if not record.has(FREEZE) and preview(record)[0].action is not AlertAction.SKIP:
         with contextlib.suppress(OSError):  # the times of the files decide
             start_freeze(record.path)
 

@@ -22,6 +22,8 @@ def format_status(fields: EntryFields) -> str:
         text = f"warning of {str(fields['event']).removeprefix(EARLY).replace('_', ' ')} {text}"
     if fields["state"] == EntryState.SENT:
         text += f": {last.get('accepted', '')}"
+    elif fields["state"] == EntryState.HELD and not fields.get("due") and "because" in fields:
+        text += f": {fields['because']}"
     elif fields["state"] == EntryState.HELD:
         until = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(fields.get("due") or 0.0))
         text += f" until {until}: another attempt may follow"

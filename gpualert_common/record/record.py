@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 
 from gpualert_common.errors import RecordError
+from gpualert_common.job_identity import find_job
 from gpualert_common.quantities import is_number
 from gpualert_common.record.control import Control
 from gpualert_common.record.directory import encode
@@ -283,6 +284,13 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "pty": spec.pty,
         "end_survivors": spec.end_survivors,
         "custody": spec.custody,
+        "job": find_job(
+            spec.command,
+            os.environ if spec.env is None else spec.env,
+            name=spec.job,
+            owner=spec.custody,
+            directory=spec.job_dir,
+        ),
         "rules": spec.rules,
         "observe": spec.observe,
         "alerts": spec.alerts,

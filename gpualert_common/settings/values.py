@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 
 from gpualert_common.quantities import MOST_SECONDS
+from gpualert_common.store_addresses import parse_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+_MOST_NAME_CHARS = 200
 _DURATION_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZE_UNITS = {
     "": 1,
@@ -132,6 +134,23 @@ def parse_path(value: object) -> str:
 def parse_home_path(value: object) -> str:
     """Return a path with a leading ~ replaced by the home directory."""
     return os.path.expanduser(parse_path(value))
+
+
+def parse_job(value: object) -> str | None:
+    """Return the name of a job, "none" for a run that belongs to none; "" gives None."""
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError(f"{value!r} is not a name")
+    name = value.strip()
+    if len(name) > _MOST_NAME_CHARS:
+        raise ValueError(f"a name has at most {_MOST_NAME_CHARS} characters")
+    return name or None
+
+
+def parse_job_dir(value: object) -> str | None:
+    """Return an absolute path or a URL; "none" and "" give None."""
+    if value in ("", "none"):
+        return None
+    return parse_address(parse_path(value))
 
 
 def one_of(*choices: str) -> Callable[[object], str]:

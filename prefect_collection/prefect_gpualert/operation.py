@@ -70,6 +70,8 @@ class TrainingOperation(JobBlock[list[str]]):
         artifact: Files that alerts carry, as glob patterns.
         observe: Whether to sample GPUs, kernel log, memory and disks.
         rules: Directory of your own rules for causes.
+        job: Name of the job that the training is a part of, equal on all nodes.
+        job_dir: Directory or URL in which the nodes of a job share what they observe.
         on_suspect: Reaction to a training that exits with 0 although its log reports a failure.
         publish: Whether to show verdict and progress in Prefect, by artifacts and an event.
 
@@ -140,6 +142,8 @@ class TrainingOperation(JobBlock[list[str]]):
     artifact: str | list[str] | None = _option("artifact")
     observe: bool | None = _option("observe")
     rules: str | None = _option("rules")
+    job: str | None = _option("job")
+    job_dir: str | None = _option("job_dir")
     on_suspect: Literal["warn", "fail"] = Field(
         default="warn",
         title="On Suspect",
@@ -169,7 +173,7 @@ class TrainingOperation(JobBlock[list[str]]):
             alerts.check_for_secrets(notify)
         return notify
 
-    @field_validator("state_dir", "rules", mode="before")
+    @field_validator("state_dir", "rules", "job_dir", mode="before")
     @classmethod
     def _as_text(cls, path: Any) -> Any:
         return os.fspath(path) if isinstance(path, os.PathLike) else path

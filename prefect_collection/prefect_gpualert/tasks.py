@@ -49,6 +49,8 @@ def gpualert_run(
     artifact: str | Sequence[str] | None = None,
     observe: bool | None = None,
     rules: str | os.PathLike[str] | None = None,
+    job: str | None = None,
+    job_dir: str | os.PathLike[str] | None = None,
     publish: bool = True,
     on_suspect: str = "warn",
 ) -> str | list[str]:
@@ -80,6 +82,8 @@ def gpualert_run(
     artifact: files that alerts carry, as glob patterns.
     observe: sample GPUs, kernel log, memory and disks during the run.
     rules: directory of your own rules for causes, used in addition to the shipped ones.
+    job: name of the job that the training is a part of, equal on all nodes.
+    job_dir: directory or URL in which the nodes of a job share what they observe.
     publish: show verdict and progress in Prefect, by artifacts and an event.
     on_suspect: reaction to a training that exits with 0 although its log reports a failure.
         "warn": the task succeeds, in a state of type Completed named "Suspect"; "fail": it raises

@@ -81,10 +81,13 @@ def test_declaration(name: str) -> None:
 
 
 def test_options_of_a_run_are_recorded(tmp_path: Path) -> None:
-    """spec.json has every option of the spec except those that only place the record."""
+    """spec.json has every option of the spec except those that only place the record.
+
+    The job directory is a part of its ``job``.
+    """
     record = Record.create(str(tmp_path / "record"), sync=False)
     stored = describe(RunSpec(["true"]), record).keys()
     record.close()
     fields = {option.spec_field for option in OPTIONS.values()} - {""}
-    missing = fields - stored - {"state_dir", "log_reserve_bytes", "sync"}
+    missing = fields - stored - {"state_dir", "log_reserve_bytes", "sync", "job_dir"}
     assert missing == set(), "add the field to describe() (record/record.py)"

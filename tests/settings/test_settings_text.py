@@ -175,7 +175,8 @@ def test_starter_shows_the_defaults(here: Lab, monkeypatch: pytest.MonkeyPatch) 
         if name != "channels":
             assert settings[name].origin == str(path), name
             has_default = option.default is not None or option.unit
-            assert settings[name].value == (option.default if has_default else "DIR")
+            expected = option.default if has_default else option.parse(option.metavar)
+            assert settings[name].value == expected
 
 
 def test_starter_has_every_channel(here: Lab) -> None:

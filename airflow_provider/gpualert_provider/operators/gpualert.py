@@ -79,11 +79,14 @@ class GPUAlertOperator(BashOperator):
     :param artifact: files that alerts carry, as glob patterns.
     :param observe: sample GPUs, kernel log, memory and disks during the run.
     :param rules: directory of your own rules for causes, used in addition to the shipped ones.
+    :param job: name of the job that the training is a part of, equal on all nodes (templated);
+        None: the task is a job of its own.
+    :param job_dir: directory or URL in which the nodes of a job share what they observe.
 
     Of ``grace`` and the arguments below it, one that is None comes from gpualert's configuration.
     """
 
-    template_fields = (*BashOperator.template_fields, "command")
+    template_fields = (*BashOperator.template_fields, "command", "job")
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **BashOperator.template_fields_renderers,
         "command": "py",
@@ -110,6 +113,8 @@ class GPUAlertOperator(BashOperator):
         artifact: str | Sequence[str] | None = None,
         observe: bool | None = None,
         rules: str | os.PathLike[str] | None = None,
+        job: str | None = None,
+        job_dir: str | os.PathLike[str] | None = None,
         **kwargs: Any,
     ) -> None:
         if (bash_command is None) == (command is None):
@@ -136,6 +141,8 @@ class GPUAlertOperator(BashOperator):
         self.artifact = artifact
         self.observe = observe
         self.rules = rules
+        self.job = job
+        self.job_dir = job_dir
         self.alert_secrets: alerts.Secrets = {}
         self._execution: TaskExecution | None = None
         self._is_killed = False

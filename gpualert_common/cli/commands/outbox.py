@@ -17,7 +17,7 @@ from gpualert_common.notify.channel_config import resolve_alerts
 from gpualert_common.notify.entry import UNSENT, EntryFields, EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import preview, reconcile
-from gpualert_common.notify.schedule import AlertAction
+from gpualert_common.notify.schedule import DUE
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
 from gpualert_common.record import OUTCOME, Record
@@ -93,7 +93,7 @@ def _retry(options: argparse.Namespace) -> int:
             printing.print_notes(f"gpualert: {error}")
             continue
         is_unsent = bool(extra) or any(entry.state in UNSENT for entry in entries)
-        if decision.action is not AlertAction.SEND or not is_unsent:
+        if decision.action not in DUE or not is_unsent:
             continue
         sent = dispatch(
             record.path,

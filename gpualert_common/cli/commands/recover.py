@@ -16,14 +16,16 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.listing.lookup import find_record
 from gpualert_common.model import RecoveryOutcome
 from gpualert_common.notify.reconciliation import reconcile
-from gpualert_common.notify.schedule import AlertAction
+from gpualert_common.notify.schedule import DUE, AlertAction
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.notify.status_text import format_status
 from gpualert_common.record import Record
-from gpualert_common.record.marks import UNDELIVERED, UNFINISHED, find_state_dir
+from gpualert_common.record.marks import UNDELIVERED, UNFINISHED, UNPUBLISHED, find_state_dir
 from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.settings import load_settings
 from gpualert_common.spec import SCHEMA
+
+_OPEN_MARKS = (UNDELIVERED, UNFINISHED, UNPUBLISHED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +62,7 @@ def execute(options: argparse.Namespace) -> int:
             alerts = [
                 format_status(fields) for fields in dispatch(record.path, deadline_s=deadline_s)
             ]
-            if reconcile(record)[0].action in (AlertAction.SEND, AlertAction.SKIP):
+            if reconcile(record)[0].action in (*DUE, AlertAction.SKIP):
                 mark_finished(record.path, is_undelivered=False)
         if not is_complete or options.run is not None or alerts:
             rows.append({"run_id": record.run_id, "outcome": text, "alerts": alerts})
@@ -77,7 +79,7 @@ def execute(options: argparse.Namespace) -> int:
 def _is_marked(record: Record) -> bool:
     """True if its alert is not sent, or a process that completed the record died before that."""
     place = find_state_dir(record.path)
-    return any(record.path in marks.list_records(place) for marks in (UNDELIVERED, UNFINISHED))
+    return any(record.path in marks.list_records(place) for marks in _OPEN_MARKS)
 
 
 def _format_outcome(outcome: RecoveryOutcome, record: Record) -> str:

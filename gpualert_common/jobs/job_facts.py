@@ -1,0 +1,100 @@
+"""Facts about one attempt of a job from all its digests: nodes, root, losses, stragglers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpualert_common.causes import SLOW_CAUSES
+from gpualert_common.jobs.attempts import count_nodes
+from gpualert_common.jobs.failures import FailureKind
+from gpualert_common.jobs.job_nodes import JobNode, group_nodes, map_ranks
+from gpualert_common.jobs.job_report import JobState, NodeState
+from gpualert_common.jobs.lost_peers import Loss, explain_losses, find_silent
+from gpualert_common.jobs.node_faults import NodeFault, judge_node_fault
+from gpualert_common.jobs.node_run import NodeRun
+from gpualert_common.jobs.rank_stalls import RankStall, find_stall
+from gpualert_common.jobs.roots import Root, find_root
+from gpualert_common.jobs.stragglers import Straggler, find_straggler
+from gpualert_common.structs import Struct
+
+_HANGS = frozenset(("idle_hang", "time_limit"))
+"""Causes of an end that the ranks which the others wait for may explain."""
+
+
+class JobFacts(Struct, frozen=True, kw_only=True):
+    """One attempt of a job.
+
+    ``missing`` are the indexes of expected nodes without a digest, ``missing_count`` their number.
+    ``loss`` explains nodes that lost a peer, where there is no ``root``; ``silent`` are those whose
+    digests are overdue.
+    """
+
+    nodes: tuple[JobNode, ...]
+    ranks: Mapping[int, JobNode]
+    state: JobState
+    expected: int | None
+    missing: tuple[int, ...]
+    missing_count: int
+    silent: tuple[JobNode, ...]
+    root: Root | None
+    fault: NodeFault
+    loss: Loss | None
+    stall: RankStall | None
+    straggler: Straggler | None
+
+    @property
+    def failed(self) -> tuple[JobNode, ...]:
+        """Nodes with a failure."""
+        return tuple(node for node in self.nodes if node.failures)
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, as far as it is known."""
+        return max(self.expected or 0, len(self.nodes))
+
+
+def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
+    """Return the facts about the attempt that has these runs, at the time ``now``."""
+    nodes = tuple(group_nodes(runs, now))
+    ranks = map_ranks(nodes)
+    expected = count_nodes(runs)
+    indexes = {run.node for run in runs} - {None}
+    missing = tuple(one for one in range(expected or 0) if one not in indexes) if indexes else ()
+    missing_count = max(0, (expected or 0) - len(nodes))
+    missing = missing if len(missing) == missing_count else ()
+    root = find_root(nodes)
+    losses = [one for node in nodes for one in node.failures if one.kind is FailureKind.LOST_PEER]
+    loss = explain_losses(nodes, ranks, missing_count) if losses and root is None else None
+    is_hang = root is not None and root.failure.cause in _HANGS
+    return JobFacts(
+        nodes=nodes,
+        ranks=ranks,
+        state=_find_state(nodes),
+        expected=expected,
+        missing=missing,
+        missing_count=missing_count,
+        silent=find_silent(nodes, ()),
+        root=root,
+        fault=NodeFault.NONE if root is None else judge_node_fault(root, nodes),
+        loss=loss,
+        stall=find_stall(nodes, None) if is_hang else None if loss is None else loss.stall,
+        straggler=find_straggler(nodes) if not any(node.failures for node in nodes) else None,
+    )
+
+
+def _find_state(nodes: Sequence[JobNode]) -> JobState:
+    has_failed = any(node.failures for node in nodes)
+    if any(node.state is NodeState.RUNNING for node in nodes):
+        return JobState.FAILING if has_failed else JobState.RUNNING
+    if any(node.state is NodeState.ENDED for node in nodes):
+        return JobState.ENDED
+    return JobState.FAILING if has_failed else JobState.RUNNING
+
+
+def find_slow_cause(nodes: Sequence[JobNode]) -> JobNode | None:
+    """Return the first node whose own verdict names the cause of a slow training."""
+    for node in nodes:
+        verdict = node.runs[0].verdict
+        if verdict is not None and verdict.cause in SLOW_CAUSES:
+            return node
+    return None
