@@ -17,8 +17,20 @@ START_SPREAD_S = 300.0
 """Time within which the nodes of one attempt start: images and modules load at different speeds."""
 
 
-def list_attempts(runs: Iterable[NodeRun]) -> list[list[NodeRun]]:
-    """Return the runs of each attempt, the oldest attempt first."""
+def list_attempts(runs: Iterable[NodeRun]) -> dict[int, list[NodeRun]]:
+    """Return the runs of each attempt by its number, the oldest attempt first.
+
+    The number is that of the scheduler or engine, if it is higher than that of the one before.
+    """
+    found: dict[int, list[NodeRun]] = {}
+    number = 0
+    for members in _split(runs):
+        number = max(number + 1, members[0].attempt or 0)
+        found[number] = members
+    return found
+
+
+def _split(runs: Iterable[NodeRun]) -> list[list[NodeRun]]:
     numbered: dict[int, list[NodeRun]] = defaultdict(list)
     others: list[NodeRun] = []
     for run in sorted(runs, key=lambda one: (one.started_at, one.run_id)):

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Iterable
 from enum import IntEnum
 
-from gpualert_common.causes import GENERIC_CAUSES, NO_CAUSES, SLOW_CAUSES
+from gpualert_common.causes import CAUSES, GENERIC_CAUSES, NO_CAUSES, SLOW_CAUSES
 from gpualert_common.jobs.digest import DigestVerdict, RankDigest
 from gpualert_common.jobs.node_run import NodeRun
 from gpualert_common.model import Disposition
@@ -162,16 +162,22 @@ def first_bad_end(ranks: Iterable[RankDigest]) -> RankDigest | None:
 def _find_in_ranks(run: NodeRun) -> Failure | None:
     """Return the failure that a digest without a verdict shows: a rank that ended badly."""
     bad = first_bad_end(run.ranks)
-    seen = [one for one in run.observations if not one.is_cascade and one.at is not None]
     if bad is None:
         return None
     at = bad.ended_at or run.at
-    before = [one for one in seen if one.at is not None and one.at <= at + _AFTER_END_S]
+    before = [
+        (one.at, one)
+        for one in run.observations
+        if one.cause in CAUSES
+        and not one.is_cascade
+        and one.at is not None
+        and one.at <= at + _AFTER_END_S
+    ]
     if before:
-        first = min(before, key=lambda one: one.at or 0.0)
+        seen_at, first = min(before, key=lambda one: one[0])
         kind = _kind_of_cause(first.cause)
         rank = bad.rank if first.rank is None else first.rank
-        return Failure(run, first.cause, kind, first.at or at, run.error_s, rank, None, True)
+        return Failure(run, first.cause, kind, seen_at, run.error_s, rank, None, True)
     cause = _BY_SIGNAL.get(-(bad.code or 0), "unknown")
     kind = _kind_of_cause(cause)
     return Failure(run, cause, kind, at, run.error_s, bad.rank, None, True)

@@ -10,7 +10,7 @@ from gpualert_common.jobs.failures import FailureKind
 from gpualert_common.jobs.job_nodes import JobNode, group_nodes, map_ranks
 from gpualert_common.jobs.job_report import JobState, NodeState
 from gpualert_common.jobs.lost_peers import Loss, explain_losses, find_silent
-from gpualert_common.jobs.node_faults import NodeFault, judge_node_fault
+from gpualert_common.jobs.node_faults import NodeFault, find_node_fault
 from gpualert_common.jobs.node_run import NodeRun
 from gpualert_common.jobs.rank_stalls import RankStall, find_stall
 from gpualert_common.jobs.roots import Root, find_root
@@ -75,7 +75,7 @@ def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
         missing_count=missing_count,
         silent=find_silent(nodes, ()),
         root=root,
-        fault=NodeFault.NONE if root is None else judge_node_fault(root, nodes),
+        fault=NodeFault.NONE if root is None else find_node_fault(root, nodes),
         loss=loss,
         stall=find_stall(nodes, None) if is_hang else None if loss is None else loss.stall,
         straggler=find_straggler(nodes) if not any(node.failures for node in nodes) else None,

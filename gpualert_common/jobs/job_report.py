@@ -73,9 +73,10 @@ class JobReport(Struct, frozen=True, kw_only=True):
     """A job at one time.
 
     ``verdict`` is that of the whole job: ``run_id`` and ``host`` are those of the culprit, or None;
-    its ``details`` name ``node``, ``rank`` and the numbers of nodes.  ``attempt`` counts from 1.
-    ``nodes`` begin with the culprit.  ``is_settled`` says that no digest that is still to come can
-    be expected to change the cause; ``due_at`` is the time at which it will be, at the latest.
+    its ``details`` name ``node``, ``rank`` and the numbers of nodes.  ``attempt`` counts from 1, as
+    the scheduler does, and ``attempts`` is the number of those with digests.  ``nodes`` begin with
+    the culprit.  ``is_settled`` says that no digest that is still to come can be expected to change
+    the cause; ``due_at`` is the time at which it will be, at the latest.
     """
 
     job: str

@@ -9,7 +9,7 @@ from gpualert_common.jobs.job_report import JobState, NodePart, NodeState
 from gpualert_common.jobs.loss_verdict import describe_loss
 from gpualert_common.jobs.node_names import fold_names
 from gpualert_common.jobs.root_verdict import describe_root
-from gpualert_common.jobs.verdict_parts import VerdictParts, count_nodes_in_words
+from gpualert_common.jobs.verdict_parts import JobVerdictParts, count_nodes_in_words
 from gpualert_common.model import (
     Attribution,
     Claim,
@@ -23,7 +23,7 @@ from gpualert_common.structs import replace
 _ELSEWHERE = "run a benchmark on that node alone and compare; until then, leave the node out"
 
 
-def make_verdict(facts: JobFacts, attempt: int) -> tuple[Verdict, VerdictParts]:
+def make_verdict(facts: JobFacts, attempt: int) -> tuple[Verdict, JobVerdictParts]:
     """Return the verdict of a job, and the parts that it was made of."""
     if facts.root is not None:
         parts = describe_root(facts, facts.root)
@@ -61,7 +61,7 @@ def make_verdict(facts: JobFacts, attempt: int) -> tuple[Verdict, VerdictParts]:
     return verdict, parts
 
 
-def _place_details(parts: VerdictParts) -> dict[str, Scalar]:
+def _place_details(parts: JobVerdictParts) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {"host": None, "node": None, "rank": parts.rank}
     if parts.run is not None:
         found |= {"host": parts.run.host, "node": parts.run.node}
@@ -86,13 +86,13 @@ def _count_details(facts: JobFacts) -> dict[str, Scalar]:
     return found
 
 
-def _describe_running(facts: JobFacts) -> VerdictParts:
+def _describe_running(facts: JobFacts) -> JobVerdictParts:
     """Return the verdict of a job without a failure that is not over."""
     total = count_nodes_in_words(facts.node_count)
     silent = facts.silent
     if len(silent) == len(facts.nodes):
         headline = f"Nothing was heard of {'its node' if len(silent) == 1 else f'all {total}'}"
-        return VerdictParts(
+        return JobVerdictParts(
             f"{headline} for some time",
             "unknown",
             disposition=Disposition.UNKNOWN,
@@ -106,7 +106,7 @@ def _describe_running(facts: JobFacts) -> VerdictParts:
     headline = f"{total} running" if not done else f"{done} of {total} completed, the others run"
     if silent:
         headline += f"; nothing was heard of {fold_names(node.title for node in silent)}"
-    return VerdictParts(
+    return JobVerdictParts(
         headline,
         "none",
         disposition=Disposition.RUNNING,
@@ -117,14 +117,14 @@ def _describe_running(facts: JobFacts) -> VerdictParts:
     )
 
 
-def _describe_end(facts: JobFacts) -> VerdictParts:
+def _describe_end(facts: JobFacts) -> JobVerdictParts:
     """Return the verdict of a job whose nodes completed, as far as they were heard of."""
     done = [node for node in facts.nodes if node.state is NodeState.ENDED]
     total = count_nodes_in_words(facts.node_count)
     if facts.silent or facts.missing_count:
         names = fold_names(node.title for node in facts.silent)
         names = names or f"{facts.missing_count} expected nodes"
-        return VerdictParts(
+        return JobVerdictParts(
             f"{len(done)} of {total} completed; nothing was heard of {names}",
             "unknown",
             disposition=Disposition.UNKNOWN,
@@ -135,7 +135,7 @@ def _describe_end(facts: JobFacts) -> VerdictParts:
             cannot_decide=(f"how the run on {names} ended: it has no final digest",),
             do=("run `gpualert recover` on that node, or look at its record there",),
         )
-    parts = VerdictParts(
+    parts = JobVerdictParts(
         f"Completed on {'all ' if len(done) > 1 else ''}{total}",
         "none",
         disposition=Disposition.COMPLETED,
@@ -167,7 +167,7 @@ def _describe_end(facts: JobFacts) -> VerdictParts:
     return parts
 
 
-def _describe_straggler(facts: JobFacts, parts: VerdictParts) -> VerdictParts:
+def _describe_straggler(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictParts:
     found = facts.straggler
     if found is None:
         return parts
@@ -230,7 +230,7 @@ _NOTABLE_OFFSET_S = 5.0
 """Clocks that are wrong by less still order events of the same minute."""
 
 
-def part_of(node: JobNode, parts: VerdictParts, facts: JobFacts) -> NodePart:
+def part_of(node: JobNode, parts: JobVerdictParts, facts: JobFacts) -> NodePart:
     """Return the part of a node in the failure of its job."""
     if node in parts.culprits:
         return NodePart.CULPRIT

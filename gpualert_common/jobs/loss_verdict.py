@@ -7,7 +7,7 @@ from gpualert_common.jobs.job_facts import JobFacts
 from gpualert_common.jobs.lost_peers import Loss, LossKind
 from gpualert_common.jobs.node_names import fold_names
 from gpualert_common.jobs.verdict_parts import (
-    VerdictParts,
+    JobVerdictParts,
     count_nodes_in_words,
     list_other_causes,
 )
@@ -19,7 +19,7 @@ from gpualert_common.structs import replace
 _RESTART = "start the job again from its last checkpoint"
 
 
-def describe_loss(facts: JobFacts, loss: Loss) -> VerdictParts:
+def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
     """Return the verdict that explains the lost peers."""
     losses = [one for node in facts.nodes for one in node.failures]
     first = min(losses, key=lambda one: (one.at, one.run.run_id))
@@ -34,7 +34,7 @@ def describe_loss(facts: JobFacts, loss: Loss) -> VerdictParts:
     names = fold_names(node.title for node in loss.nodes)
     lost = count_nodes_in_words(len(facts.failed))
     is_start = all(one.cause == "rendezvous" for one in losses)
-    parts = VerdictParts(
+    parts = JobVerdictParts(
         "",
         "rendezvous" if is_start else "collective",
         disposition=Disposition.FAILED if verdict is None else verdict.disposition,
@@ -112,7 +112,7 @@ def _list_accusations(facts: JobFacts, loss: Loss) -> list[Claim]:
     return found
 
 
-def _describe_silence(loss: Loss, parts: VerdictParts, lost: str) -> VerdictParts:
+def _describe_silence(loss: Loss, parts: JobVerdictParts, lost: str) -> JobVerdictParts:
     names = fold_names(node.title for node in loss.nodes)
     ranks = f" ({name_ranks(loss.ranks)})" if loss.ranks else ""
     heard_at = max(node.heard_at for node in loss.nodes)
@@ -150,7 +150,7 @@ def _describe_silence(loss: Loss, parts: VerdictParts, lost: str) -> VerdictPart
     )
 
 
-def _describe_missing(facts: JobFacts, parts: VerdictParts) -> VerdictParts:
+def _describe_missing(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictParts:
     indexes = fold_names(f"node {index}" for index in facts.missing)
     names = indexes or count_nodes_in_words(facts.missing_count)
     total = count_nodes_in_words(facts.node_count)
@@ -171,7 +171,9 @@ def _describe_missing(facts: JobFacts, parts: VerdictParts) -> VerdictParts:
     )
 
 
-def _describe_unknown(facts: JobFacts, loss: Loss, parts: VerdictParts, lost: str) -> VerdictParts:
+def _describe_unknown(
+    facts: JobFacts, loss: Loss, parts: JobVerdictParts, lost: str
+) -> JobVerdictParts:
     stall = loss.stall
     if stall is not None:
         return replace(

@@ -15,7 +15,7 @@ from gpualert_common.jobs.job_report import (
 )
 from gpualert_common.jobs.job_verdict import make_verdict, part_of
 from gpualert_common.jobs.node_run import NodeRun, summarize_digest
-from gpualert_common.jobs.verdict_parts import VerdictParts
+from gpualert_common.jobs.verdict_parts import JobVerdictParts
 from gpualert_common.jobs.waiting import find_due_time
 from gpualert_common.processes.rank_names import format_numbers
 from gpualert_common.structs import replace
@@ -46,14 +46,14 @@ class JobMerger:
     def conclude(self, now: float, attempt: int | None = None) -> JobReport | None:
         """Return the report at the time ``now`` by the clock of the store.
 
-        It is that of the newest attempt, or of the one with the number ``attempt``, from 1.  None
-        without a digest of it.
+        It is that of the newest attempt, or of the one with the number ``attempt``.  None without
+        a digest of it.
         """
         attempts = list_attempts(self._runs.values())
-        number = len(attempts) if attempt is None else attempt
-        if not 1 <= number <= len(attempts):
+        number = max(attempts, default=0) if attempt is None else attempt
+        if number not in attempts:
             return None
-        runs = attempts[number - 1]
+        runs = attempts[number]
         facts = collect_facts(runs, now)
         verdict, parts = make_verdict(facts, number)
         due_at = find_due_time(facts.nodes, facts.expected, facts.root, now)
@@ -85,7 +85,7 @@ def _is_newer(run: NodeRun, known: NodeRun) -> bool:
     )
 
 
-def _list_nodes(facts: JobFacts, parts: VerdictParts) -> list[NodeSummary]:
+def _list_nodes(facts: JobFacts, parts: JobVerdictParts) -> list[NodeSummary]:
     found = [_summarize(node, part_of(node, parts, facts)) for node in facts.nodes]
     found += [
         NodeSummary(

@@ -36,7 +36,7 @@ class NodeFault(StrEnum):
     """The other nodes were stopped before they got to that place."""
 
 
-def judge_node_fault(root: Root, nodes: Sequence[JobNode]) -> NodeFault:
+def find_node_fault(root: Root, nodes: Sequence[JobNode]) -> NodeFault:
     """Return whether the root cause may be the fault of the one node that has it."""
     cause = root.failure.cause
     if root.is_shared or root.same or not cause:

@@ -38,7 +38,8 @@ _TEXT, _SHORT = 400, 120
 class NodeRun(Struct, frozen=True, kw_only=True, eq=False):
     """One run of a job: the facts of its newest digest that the verdict of the job needs.
 
-    ``heard_at`` is the time of its last sign of life by the clock of the store.  ``has_loss`` says
+    ``heard_at`` is the time of its last sign of life.  The stamp of a store that stamps files with
+    the clock of their writer counts for nothing.  ``has_loss`` says
     that its log has the losses of the training.
     """
 
@@ -82,11 +83,11 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
     digest = stored.digest
     clock = digest.clock
     is_compared = clock.basis is not ClockBasis.NONE
-    offset_s = _bounded(clock.offset_s, _MOST_OFFSET_S) or 0.0
+    offset_s = _keep_bounded(clock.offset_s, _MOST_OFFSET_S) or 0.0
     offset_s = offset_s if is_compared else 0.0
     at = _shift(digest.at, offset_s) or stored.modified_at
-    modified_at = _bounded(stored.modified_at, _MOST_TIME) or at
-    error_s = min(abs(_bounded(clock.error_s, _MOST_TIME) or 0.0), _MOST_ERROR_S)
+    modified_at = _keep_bounded(stored.modified_at, _MOST_TIME) or at
+    error_s = min(abs(_keep_bounded(clock.error_s, _MOST_TIME) or 0.0), _MOST_ERROR_S)
     if not is_compared:
         # A digest is stored soon after it is made: a large difference is that of the clocks.
         error_s = min(max(_UNKNOWN_CLOCK_ERROR_S, abs(modified_at - at)), _MOST_ERROR_S)
@@ -97,10 +98,10 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         is_ended=digest.state is DigestState.ENDED,
         sequence=digest.sequence,
         at=at,
-        heard_at=at if clock.basis is ClockBasis.PEERS else modified_at,
+        heard_at=at if clock.basis is ClockBasis.PEERS else max(at * is_compared, modified_at),
         started_at=_shift(digest.started_at, offset_s) or at,
         ended_at=_shift(digest.ended_at, offset_s),
-        interval_s=max(0.0, _bounded(digest.interval_s, 86400.0) or 0.0),
+        interval_s=max(0.0, _keep_bounded(digest.interval_s, 86400.0) or 0.0),
         offset_s=offset_s,
         error_s=error_s,
         name=digest.name[:_TEXT] if digest.name else None,
@@ -115,17 +116,17 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         warnings=tuple(sys.intern(one[:_SHORT]) for one in digest.warnings[:_MOST_OBSERVATIONS]),
         ranks=_correct_ranks(digest, offset_s),
         stacks=_shorten_stacks(digest),
-        position=None if progress is None else _bounded(progress.position, 1e18),
+        position=None if progress is None else _keep_bounded(progress.position, 1e18),
         pace_s=None if progress is None else _positive(progress.pace_s),
         has_loss=progress is not None and progress.loss is not None,
-        gpu_percent=None if telemetry is None else _bounded(telemetry.gpu_percent, 1e4),
+        gpu_percent=None if telemetry is None else _keep_bounded(telemetry.gpu_percent, 1e4),
         clock_ratio=None if telemetry is None else _positive(telemetry.clock_ratio),
     )
 
 
 def _shorten_verdict(verdict: DigestVerdict) -> DigestVerdict:
     """Return a verdict with bounded texts; equal ones of many nodes take the memory of one."""
-    confidence = _bounded(verdict.confidence, 1.0)
+    confidence = _keep_bounded(verdict.confidence, 1.0)
     return replace(
         verdict,
         cause=sys.intern(verdict.cause[:_SHORT]),
@@ -161,7 +162,7 @@ def _correct_ranks(digest: Digest, offset_s: float) -> tuple[RankDigest, ...]:
             sequence=_index(one.sequence, 1 << 62),
             completed=_index(one.completed, 1 << 62),
             pending=sys.intern(one.pending[:_SHORT]),
-            gpu_percent=_bounded(one.gpu_percent, 1e4),
+            gpu_percent=_keep_bounded(one.gpu_percent, 1e4),
             step_s=_positive(one.step_s),
         )
         for one in digest.ranks[:_MOST_RANKS_OF_NODE]
@@ -184,17 +185,17 @@ def _shorten_stacks(digest: Digest) -> tuple[StackGroupDigest, ...]:
 
 def _shift(at: float | None, offset_s: float) -> float | None:
     """Return a time by the common clock, None for one that is not known, or no time."""
-    found = _bounded(at, _MOST_TIME)
+    found = _keep_bounded(at, _MOST_TIME)
     return None if found is None or found <= 0 else found - offset_s
 
 
-def _bounded(value: float | None, most: float) -> float | None:
+def _keep_bounded(value: float | None, most: float) -> float | None:
     """Return a number, None for NaN and for one that is out of range."""
     return float(value) if value is not None and -most <= value <= most else None
 
 
 def _positive(value: float | None) -> float | None:
-    found = _bounded(value, 1e9)
+    found = _keep_bounded(value, 1e9)
     return found if found is not None and found > 0 else None
 
 

@@ -4,7 +4,7 @@ the places at which the ranks stand."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpualert_common.jobs.digest import RankDigest, StackGroupDigest
 from gpualert_common.jobs.job_nodes import JobNode
@@ -73,6 +73,9 @@ def _find_by_calls(ranks: Sequence[RankDigest]) -> RankStall | None:
     behind = {rank: at for rank, one in known.items() if (at := one.sequence or 0) < number}
     call = next((waiting[rank].pending for rank in sorted(ahead) if waiting[rank].pending), "")
     name = f"collective number {number}" + (f" ({call})" if call else "")
+    calls = Counter(waiting[rank].pending for rank in ahead if waiting[rank].pending)
+    if not behind and len(calls) > 1:
+        return _find_mismatch(waiting, calls, number)
     if not behind:
         if len(ahead) < len(known):
             return None
@@ -87,6 +90,17 @@ def _find_by_calls(ranks: Sequence[RankDigest]) -> RankStall | None:
         text = f"only {name_ranks(sorted(ahead))} entered {name}; the other ranks did not"
         return RankStall(tuple(sorted(ahead)), text, "collectives", is_certain=False)
     return None
+
+
+def _find_mismatch(
+    waiting: Mapping[int, RankDigest], calls: Counter[str], number: int
+) -> RankStall:
+    """Return the ranks that called another collective than most others at one place."""
+    usual = max(calls, key=lambda call: (calls[call], call))
+    odd = tuple(sorted(rank for rank, one in waiting.items() if one.pending not in ("", usual)))
+    other = waiting[odd[0]].pending
+    text = f"{name_ranks(odd)} called {other} where the others called {usual}, as number {number}"
+    return RankStall(odd, text, "collectives", is_certain=2 * len(odd) < len(waiting))
 
 
 def _find_by_place(runs: Sequence[NodeRun]) -> RankStall | None:

@@ -12,7 +12,7 @@ from gpualert_common.jobs.node_faults import NodeFault
 from gpualert_common.jobs.node_names import fold_names
 from gpualert_common.jobs.roots import Root, order_by_time
 from gpualert_common.jobs.verdict_parts import (
-    VerdictParts,
+    JobVerdictParts,
     count_nodes_in_words,
     describe_lead,
     list_other_causes,
@@ -27,15 +27,15 @@ _NODE_FAULT, _FILE_FAULT = 0.85, 0.65
 _STALL = 0.85
 
 
-def describe_root(facts: JobFacts, root: Root) -> VerdictParts:
+def describe_root(facts: JobFacts, root: Root) -> JobVerdictParts:
     """Return the verdict of a job with this root."""
     parts = _describe_failure(facts, root)
     if facts.stall is not None and facts.stall.ranks:
         return _name_stalled_ranks(facts, parts)
-    return _judge_node(facts, parts)
+    return _consider_node(facts, parts)
 
 
-def _describe_failure(facts: JobFacts, root: Root) -> VerdictParts:
+def _describe_failure(facts: JobFacts, root: Root) -> JobVerdictParts:
     failure, verdict = root.failure, root.failure.run.verdict
     node = next(one for one in facts.nodes if one.runs[0].place == failure.run.place)
     rest = [one for one in _failures_of(facts) if one.run is not failure.run]
@@ -46,7 +46,7 @@ def _describe_failure(facts: JobFacts, root: Root) -> VerdictParts:
     head = failure.cause.replace("_", " ") if verdict is None else verdict.headline
     details: dict[str, Scalar] = {} if verdict is None else dict(verdict.details)
     details["root_at"] = failure.at
-    parts = VerdictParts(
+    parts = JobVerdictParts(
         _write_headline(facts, root, node, head),
         failure.cause,
         confidence=_find_confidence(facts, root),
@@ -182,7 +182,7 @@ def _list_doubts(facts: JobFacts, root: Root, node: JobNode) -> Iterator[str]:
 # -- refinements -----------------------------------------------------------------------------
 
 
-def _name_stalled_ranks(facts: JobFacts, parts: VerdictParts) -> VerdictParts:
+def _name_stalled_ranks(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictParts:
     """Return the verdict on a hang, or on a time limit of a job that hung, with the ranks named."""
     stall = facts.stall
     if stall is None:
@@ -215,7 +215,7 @@ def _name_stalled_ranks(facts: JobFacts, parts: VerdictParts) -> VerdictParts:
     )
 
 
-def _judge_node(facts: JobFacts, parts: VerdictParts) -> VerdictParts:
+def _consider_node(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictParts:
     """Return the verdict with the part of the node, where only one node has the cause."""
     if not parts.culprits:
         return parts

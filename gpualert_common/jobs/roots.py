@@ -76,13 +76,13 @@ def _choose_losses(failures: list[Failure], nodes: Sequence[JobNode]) -> list[Fa
     if not any(one.cause in TRAINING_CAUSES for one in failures):
         return failures
     order = sorted(nodes, key=_distance_to_rank_0)
-    judge = next((node for node in order if any(run.has_loss for run in node.runs)), order[0])
-    places = {run.run_id for run in judge.runs}
-    judged = {one.cause for one in failures if one.run.run_id in places}
+    witness = next((node for node in order if any(run.has_loss for run in node.runs)), order[0])
+    places = {run.run_id for run in witness.runs}
+    seen_there = {one.cause for one in failures if one.run.run_id in places}
     return [
         one
         for one in failures
-        if one.cause not in TRAINING_CAUSES or one.run.run_id in places or one.cause in judged
+        if one.cause not in TRAINING_CAUSES or one.run.run_id in places or one.cause in seen_there
     ]
 
 

@@ -17,7 +17,7 @@ from gpualert_common.structs import Struct, field
 _MOST_CAUSES = 8
 
 
-class VerdictParts(Struct, frozen=True):
+class JobVerdictParts(Struct, frozen=True):
     """The parts of a verdict that depend on the case.
 
     ``run`` is that of the culprit, ``culprits`` are the nodes at fault, ``same`` the titles of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpualert_common.classify.details import Scalar
 from gpualert_common.jobs.digest import (
     ClockBasis,
@@ -49,7 +51,7 @@ def compose(
     offset_s: float = 0.0,
     error_s: float = 0.05,
     position: float = 500.0,
-    **changes: object,
+    **changes: Any,
 ) -> Digest:
     """Return the digest of a node that runs; all its times are by its own, wrong clock."""
     digest = Digest(
@@ -112,10 +114,11 @@ def end(
     )
 
 
-def lose(node: int, at: float = END + 1.0, nodes: int = 8, **details: Scalar) -> Digest:
+def lose(node: int, at: float = END + 1.0, nodes: int = 8, lost_rank: int | None = None) -> Digest:
     """Return the final digest of a node that lost a peer at the time *at*."""
+    named: dict[str, Any] = {} if lost_rank is None else {"failed_rank": lost_rank}
     headline = "Communication between ranks failed: Connection closed by peer"
-    return end(compose(node, nodes), "collective", at, headline=headline, **details)
+    return end(compose(node, nodes), "collective", at, headline=headline, **named)
 
 
 def shift(digest: Digest, offset_s: float) -> Digest:
