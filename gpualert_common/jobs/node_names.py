@@ -12,14 +12,19 @@ def fold_names(names: Iterable[str], most: int = 8) -> str:
     """Return names with their numbers as ranges; of more than ``most`` parts the first ones."""
     plain: dict[str, None] = {}
     numbered: dict[tuple[str, int, str], set[int]] = defaultdict(set)
-    for name in names:
-        head, digits, tail = _split(name)
+    split = [_split(name) for name in names]
+    padded = {
+        (head, len(digits), tail)
+        for head, digits, tail in split
+        if len(digits) > 1 and digits[0] == "0"
+    }
+    for head, digits, tail in split:
+        width = len(digits)
         if digits:
-            numbered[head, len(digits) if digits[0] == "0" and len(digits) > 1 else 0, tail].add(
-                int(digits)
-            )
+            is_padded = (head, width, tail) in padded
+            numbered[head, width if is_padded else 0, tail].add(int(digits))
         else:
-            plain[name] = None
+            plain[head + tail] = None
     parts = list(plain)
     for (head, width, tail), numbers in sorted(numbered.items()):
         ranges = _ranges(sorted(numbers), width)
