@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from gpualert_common.jobs.job_report import NodeState, NodeSummary
+from gpualert_common.jobs.node_names import fold_names
 from gpualert_common.pages.node_grid import (
     NodeKind,
     choose_tone_of_kind,
@@ -13,7 +14,6 @@ from gpualert_common.pages.node_grid import (
     find_kind,
     rank_kind,
 )
-from gpualert_common.pages.node_names import compress_names
 from gpualert_common.report.formatting import short_duration
 from gpualert_common.report.formatting import time as format_time
 from gpualert_common.report.text_sanitizer import TextSanitizer
@@ -105,7 +105,7 @@ def _make_row(
     one = nodes[0]
     is_single = len(nodes) == 1
     after = _list_values(nodes, lambda node: _find_delay(node, root_at))
-    names = one.host if is_single else compress_names(node.host for node in nodes)
+    names = one.host if is_single else fold_names(node.host for node in nodes)
     return NodeRow(
         name=text.line(names, _MOST_NAME) or "a node without a name",
         count=len(nodes),
