@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from gpualert_common.jobs.job_report import NodeState, NodeSummary
@@ -74,9 +75,15 @@ def make_node_rows(
     own: NodeSummary | None,
     first: Sequence[NodeSummary] = (),
 ) -> list[NodeRow]:
-    """Return a row for each node; ``first`` is that of the root, by default the first of them."""
+    """Return a row for each node; ``first`` is that of the root, by default the first of them.
+
+    Nodes on one host have their numbers in their names.
+    """
     root_at = _find_root_time(first or nodes)
-    return [_make_row([node], text, own, root_at) for node in nodes]
+    hosts = Counter(node.host for node in nodes)
+    return [
+        _make_row([node], text, own, root_at, is_numbered=hosts[node.host] > 1) for node in nodes
+    ]
 
 
 def fold_nodes(
@@ -101,11 +108,15 @@ def _make_row(
     text: TextSanitizer,
     own: NodeSummary | None,
     root_at: float | None,
+    *,
+    is_numbered: bool = False,
 ) -> NodeRow:
     one = nodes[0]
     is_single = len(nodes) == 1
     after = _list_values(nodes, lambda node: _find_delay(node, root_at))
     names = one.host if is_single else fold_names(node.host for node in nodes)
+    if is_numbered and one.node is not None:
+        names += f" (node {one.node})"
     return NodeRow(
         name=text.line(names, _MOST_NAME) or "a node without a name",
         count=len(nodes),

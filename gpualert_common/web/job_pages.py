@@ -24,7 +24,7 @@ REFRESH_S = 10
 """Time between two requests of a page, with and without scripts."""
 _LIST_WAIT_S = 1.5
 _PAGE_WAIT_S = 3.0
-_REPORT_WAIT_S = 5.0
+_REPORT_WAIT_S = 3.0
 
 
 class JobPages:
@@ -57,7 +57,7 @@ class JobPages:
     def show_job(self, request: Request) -> Response:
         """Page of one job."""
         group = self._find(request.path_params["key"], request.query_params.get("in", ""))
-        found = self._reports.read([group.place], _PAGE_WAIT_S)
+        found = self._reports.read([group.place], _PAGE_WAIT_S, is_urgent=True)
         reading = found.get(group.place)
         count = len(reading.report.nodes) if reading is not None and reading.report else 0
         pages = max(1, -(-count // ROWS_OF_NODES))
@@ -80,7 +80,7 @@ class JobPages:
         place = find_place(record.spec.job)
         if place is None or not place[0]:
             return None
-        found = self._reports.read([place], _REPORT_WAIT_S)
+        found = self._reports.read([place], _REPORT_WAIT_S, is_urgent=True)
         return found.get(place) or JobReading(
             problem="it has not answered yet; load the page again"
         )

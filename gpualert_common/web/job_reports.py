@@ -1,8 +1,8 @@
 """Reports of jobs, read in the background and kept for a time.
 
 A job directory may be slow, may not answer, and may cost money for each request.  So a report is
-read by a process with a deadline, two at a time, and no request of a browser waits for it longer
-than it chooses.
+read by a process with a deadline, a few at a time, and no request of a browser waits for it longer
+than it chooses.  A directory that did not answer rests, so that it does not hold up the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _REST = 10.0
 """A directory rests so many times as long as its reading took."""
 _MOST_KEPT = 200
 _MOST_WAITING = 64
-_WORKERS = 2
+_WORKERS = 3
+_SLOW_S = 5.0
+"""A directory that failed after this time rests, for all its jobs."""
+_SILENT = "the job directory has not answered"
 
 
 class _Entry:
@@ -44,17 +47,20 @@ class JobReports:
         self._changed = threading.Condition()
         self._entries: OrderedDict[JobPlace, _Entry] = OrderedDict()
         self._waiting: deque[JobPlace] = deque()
+        self._rests: dict[str, float] = {}
         self._workers = 0
 
-    def read(self, places: Iterable[JobPlace], wait_s: float) -> dict[JobPlace, JobReading]:
+    def read(
+        self, places: Iterable[JobPlace], wait_s: float, *, is_urgent: bool = False
+    ) -> dict[JobPlace, JobReading]:
         """Return what is known of jobs, once all have been read, or after ``wait_s``.
 
-        Those that are too old are read again in the background.
+        Those that are too old are read again in the background; urgent ones before all others.
         """
         wanted = [place for place in dict.fromkeys(places) if place[0]]
         until = time.monotonic() + wait_s
         with self._changed:
-            entries = [self._request(place) for place in wanted]
+            entries = [self._request(place, is_urgent=is_urgent) for place in wanted]
             while any(one.reading is None and one.is_waiting for one in entries):
                 left = until - time.monotonic()
                 if left <= 0 or not self._changed.wait(left):
@@ -62,15 +68,21 @@ class JobReports:
             pairs = zip(wanted, entries, strict=True)
             return {place: one.reading for place, one in pairs if one.reading is not None}
 
-    def _request(self, place: JobPlace) -> _Entry:
+    def _request(self, place: JobPlace, *, is_urgent: bool) -> _Entry:
         entry = self._entries.setdefault(place, _Entry())
         self._entries.move_to_end(place)
         while len(self._entries) > _MOST_KEPT:
             self._entries.popitem(last=False)
+        if is_urgent and place in self._waiting:
+            self._waiting.remove(place)
+            self._waiting.appendleft(place)
         is_due = time.monotonic() >= entry.next_at and not entry.is_waiting
-        if is_due and len(self._waiting) < _MOST_WAITING:
+        if is_due and (is_urgent or len(self._waiting) < _MOST_WAITING):
             entry.is_waiting = True
-            self._waiting.append(place)
+            if is_urgent:
+                self._waiting.appendleft(place)
+            else:
+                self._waiting.append(place)
             if self._workers < _WORKERS:
                 self._workers += 1
                 threading.Thread(target=self._work, name="gpualert-jobs", daemon=True).start()
@@ -84,15 +96,22 @@ class JobReports:
                     self._workers -= 1
                     return
                 place = self._waiting.popleft()
+                if place not in self._entries:
+                    continue  # so many others were asked for meanwhile
+                is_resting = self._rests.get(place[0], 0.0) > time.monotonic()
             began = time.monotonic()
-            reading = read_job(*place)
+            reading = (
+                JobReading(problem=_SILENT, read_at=time.time()) if is_resting else read_job(*place)
+            )
             self._keep(place, reading, time.monotonic() - began)
 
     def _keep(self, place: JobPlace, reading: JobReading, took_s: float) -> None:
         with self._changed:
+            if reading.report is None and took_s >= _SLOW_S:
+                self._rests[place[0]] = time.monotonic() + _SETTLED_S
             entry = self._entries.get(place)
             if entry is None:
-                return  # so many others were asked for meanwhile
+                return
             before = entry.reading
             if reading.report is None and before is not None and before.report is not None:
                 reading = replace(before, problem=reading.problem)

@@ -1,7 +1,13 @@
-"""Reports of jobs of many kinds, as the merging of digests makes them."""
+"""Reports of jobs of many kinds, as the merging of digests makes them, and runs of a job."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpualert_common.job_store.opening import open_store
+from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import (
     JobReport,
     JobState,
@@ -10,7 +16,10 @@ from gpualert_common.jobs.job_report import (
     NodeSummary,
 )
 from gpualert_common.model import Attribution, Claim, Disposition, Retry, Verdict, VerdictWarning
+from gpualert_common.record import SPEC, Record
 from gpualert_common.structs import replace
+from tests.jobs.composed_job import KEY, compose, end, lose
+from tests.scenarios.scene import Scene
 
 BEGAN = 1_795_870_000.0
 FAILED = BEGAN + 5400.0
@@ -252,3 +261,21 @@ JOBS = {
     "hostile": make_hostile_job,
 }
 """Jobs by kind."""
+
+
+def write_run(home: Path, job: Mapping[str, str] | None) -> Record:
+    """Return the record of a run that belongs to a job."""
+    folder = home / "runs"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    written = Scene(code=1, seconds=30.0, log="CUDA out of memory\n").record(folder)
+    path = Path(written.path, SPEC)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "job": job}))
+    return Record.open(written.path)
+
+
+def write_digests(directory: Path, count: int) -> None:
+    """Write the digests of a job in which node 3 failed first."""
+    job = JobDirectory(open_store(str(directory)), KEY)
+    for node in range(count):
+        failed = end(compose(node, count), "cuda_oom") if node == 3 else lose(node, nodes=count)
+        job.write_digest(failed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -11,24 +10,28 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.codec import encode
-from gpualert_common.job_store.opening import open_store
 from gpualert_common.jobs.isolated_reading import JobReading, read_job
-from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_record import JOB_REPORT
 from gpualert_common.jobs.job_report import JobReport, NodePart, NodeState, NodeSummary
 from gpualert_common.pages.node_grid import MOST_MARKS, NodeKind, draw_nodes, draw_sample, find_kind
 from gpualert_common.pages.node_rows import fold_nodes
 from gpualert_common.pages.report import load_sections, render_report
-from gpualert_common.record import SPEC, Record
+from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.run_report import make_report
 from gpualert_common.structs import replace
-from tests.jobs.composed_job import KEY, compose, end, lose
+from tests.jobs.composed_job import KEY
 from tests.jobs.silent_store import ADDRESS, start_silent_store
-from tests.pages.kinds_of_jobs import JOBS, make_large_job, make_node, make_one_culprit
+from tests.pages.kinds_of_jobs import (
+    JOBS,
+    make_large_job,
+    make_node,
+    make_one_culprit,
+    write_digests,
+    write_run,
+)
 from tests.pages.page_outline import Element, PageOutline
-from tests.scenarios.scene import Scene
 from tests.supervised import processes
 
 MOST_PAGE = 1_000_000
@@ -38,16 +41,6 @@ MOST_PAGE = 1_000_000
 def record(tmp_path: Path) -> Record:
     """Return the record of a failed run of a job whose directory does not exist."""
     return write_run(tmp_path, {"key": KEY, "name": "17", "directory": str(tmp_path / "jobs")})
-
-
-def write_run(home: Path, job: dict[str, str] | None) -> Record:
-    """Return the record of a run that belongs to a job."""
-    folder = home / "runs"
-    folder.mkdir(exist_ok=True)
-    written = Scene(code=1, seconds=30.0, log="CUDA out of memory\n").record(folder)
-    path = Path(written.path, SPEC)
-    path.write_text(json.dumps({**json.loads(path.read_text()), "job": job}))
-    return Record.open(written.path)
 
 
 def outline(record: Record, report: JobReport) -> PageOutline:
@@ -220,15 +213,6 @@ def test_secrets_of_digests_are_masked(record: Record) -> None:
 
 
 # -- the place that it comes from ------------------------------------------------------------
-
-
-def write_digests(directory: Path, count: int) -> None:
-    """Write the digests of a job in which node 3 failed first."""
-    job = JobDirectory(open_store(str(directory)), KEY)
-    for node in range(count):
-        job.write_digest(
-            end(compose(node, count), "cuda_oom") if node == 3 else lose(node, nodes=count)
-        )
 
 
 def test_job_is_read_from_its_directory(record: Record, tmp_path: Path) -> None:
