@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from gpualert_common import recover
 from gpualert_common.errors import DamagedFileError
+from gpualert_common.jobs.renewal_state import find_loss
 from gpualert_common.live_facts import collect_live_facts
 from gpualert_common.model import Verdict
 from gpualert_common.record import Record, RunState
+from gpualert_common.report.formatting import time as format_time
 from gpualert_common.report.run_facts import Fact
 from gpualert_common.report.wording import describe_place
 from gpualert_common.structs import Struct
@@ -15,7 +17,8 @@ from gpualert_common.structs import Struct
 class CurrentVerdict(Struct, frozen=True):
     """A verdict, and the facts about the state of the run that has it.
 
-    ``facts`` are not masked, and empty for a run that ended with a verdict.  ``is_live`` is True
+    ``facts`` are not masked.  Of a run that ended with a verdict, they only say that its job
+    directory cannot be reached.  ``is_live`` is True
     while processes of the run are known to live, ``is_pending`` while the verdict is being made.
     """
 
@@ -47,7 +50,17 @@ def read_current_verdict(record: Record) -> CurrentVerdict:
         elif ending is None:
             ending = recover.reconstruct_ending(record)
         verdict = recover.classify_logs(record, None if is_live else ending)
+    facts += _describe_job_directory(record)
     return CurrentVerdict(verdict, tuple(facts), is_live, is_pending)
+
+
+def _describe_job_directory(record: Record) -> list[Fact]:
+    """Return since when the other nodes of the job do not see this run, if they do not."""
+    lost = find_loss(record.events())
+    if lost is None:
+        return []
+    since = format_time(lost.at, "local")
+    return [("Job", f"its directory cannot be written since {since}: {lost.fields.get('problem')}")]
 
 
 def _describe_state(record: Record, *, is_live: bool) -> list[Fact]:

@@ -13,6 +13,8 @@ import os
 import sys
 
 from gpualert_common.abandoned_runs import mark_finished
+from gpualert_common.jobs.opening import has_job_directory
+from gpualert_common.jobs.publication import mark_unpublished
 from gpualert_common.processes.bootstrap import extend_import_path
 from gpualert_common.record import Record
 from gpualert_common.recover import complete
@@ -37,6 +39,9 @@ def main() -> None:
 
         with contextlib.suppress(OSError):  # a full disk
             record.append_event("classifier_failed", problem=traceback.format_exc(limit=-3))
+    if has_job_directory(record):
+        mark_unpublished(record.path)
     mark_finished(record.path, is_undelivered=request["secrets"] is not None)
+    record.release_own_lock()  # a sender that sees it held waits for the verdict
     send_unsent_alerts(record, request["secrets"] or {})
     os._exit(0)

@@ -41,8 +41,9 @@ def parse_address(text: str) -> str:
     if ":" in host.rpartition("@")[0] or "?" in rest or "#" in rest:
         raise ValueError(f"the {scheme}:// address holds a secret or an option; name a place alone")
     if scheme not in PACKAGES:
-        known = ", ".join(f"{one}://" for one in ("s3", "gs", "az"))
-        raise ValueError(f"{text!r}: {scheme}:// is not supported; use a path, {known}")
+        raise ValueError(
+            f"{text!r}: {scheme}:// is not supported; use a path, s3://, gs:// or az://"
+        )
     if not host or ".." in path.split("/"):
         raise ValueError(f"{text!r} names no bucket, or a folder outside of it")
     return text.rstrip("/")

@@ -16,6 +16,7 @@ from argcomplete.completers import BaseCompleter, DirectoriesCompleter, FilesCom
 from gpualert_common.causes import CAUSES
 from gpualert_common.cli.arguments import build_parser
 from gpualert_common.cli.commands.runs import STATES
+from gpualert_common.cli.jobs import list_job_names
 from gpualert_common.cli.records import list_places
 from gpualert_common.listing.lookup import list_run_names
 from gpualert_common.listing.run_list import list_runs
@@ -54,6 +55,8 @@ class _ValueCompleter(BaseCompleter):
         match action.metavar:
             case "RUN":
                 return _list_runs(prefix, parsed_args)
+            case "JOB":
+                return list_job_names(_place_options(parsed_args))
             case "ID" | "CAUSE":
                 return CAUSES
             case "STATE":
@@ -74,7 +77,7 @@ class _ValueCompleter(BaseCompleter):
 
 def _list_runs(prefix: str, options: argparse.Namespace) -> list[str]:
     """Return "last", then the names and the ids of the newest runs that begin so."""
-    places = list_places(argparse.Namespace(state_dir=getattr(options, "state_dir", None)))
+    places = list_places(_place_options(options))
     paths = list_record_paths(places)[::-1]
     ids = [run_id for run_id in map(os.path.basename, paths) if run_id.startswith(prefix)]
     return ["last", *list_run_names(paths[:_MOST_RUNS]), *ids[:_MOST_RUNS]]
@@ -82,10 +85,15 @@ def _list_runs(prefix: str, options: argparse.Namespace) -> list[str]:
 
 def _list_users(options: argparse.Namespace) -> list[str]:
     """Return "me", then the users and owners of the newest runs."""
-    places = list_places(argparse.Namespace(state_dir=getattr(options, "state_dir", None)))
+    places = list_places(_place_options(options))
     runs = list_runs(places, most=_MOST_RUNS)
     names = (name for run in runs for name in (run.user, run.owner) if name)
     return list(dict.fromkeys(["me", *names]))
+
+
+def _place_options(options: argparse.Namespace) -> argparse.Namespace:
+    """Return the state directory of an unfinished line, in the form of finished options."""
+    return argparse.Namespace(state_dir=getattr(options, "state_dir", None))
 
 
 def _list_programs(prefix: str) -> Iterator[str]:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable
 
 from gpualert_common.cli import printing
-from gpualert_common.cli.columns import Column, format_table
 from gpualert_common.cli.run_table import format_condition, format_name, format_start
 from gpualert_common.errors import GPUAlertError, RecordError, UsageError
 from gpualert_common.listing.condition import choose_condition_tone
@@ -20,6 +19,7 @@ from gpualert_common.removal import empty_trash, find_obstacle, measure_size, re
 from gpualert_common.report import terminal
 from gpualert_common.report.colours import has_colours
 from gpualert_common.report.formatting import size
+from gpualert_common.report.tables import Column, format_table
 from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct, field
 

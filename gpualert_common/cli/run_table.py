@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from gpualert_common.causes import NO_CAUSES
-from gpualert_common.cli.columns import Column, format_table
 from gpualert_common.listing.condition import LIVE, Condition, choose_condition_tone
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.printable_text import make_printable
 from gpualert_common.report import terminal
 from gpualert_common.report.formatting import hours, one_line, short_duration
+from gpualert_common.report.tables import Column, format_table
 from gpualert_common.report.text_sanitizer import LINE
 
 _SHORT_ID = len("20261120-101010")

@@ -22,7 +22,7 @@ from typing import TypeVar
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import StoredFile
-from gpualert_common.job_store.store_path import is_plain_name, split_path
+from gpualert_common.job_store.store_path import is_plain_name, split_named, split_path
 from gpualert_common.job_store.transient_errors import repeat_transient
 
 MOST_FILES = 100_000
@@ -89,7 +89,7 @@ class DirectoryStore:
 
     def find_file(self, path: str) -> StoredFile | None:
         """Return a regular file of a trusted owner; None where there is none."""
-        *folders, name = self._split_file(path)
+        *folders, name = split_named(self._place, path)
 
         def find_once() -> StoredFile | None:
             with self._open(folders) as (fd, is_trusted):
@@ -105,7 +105,7 @@ class DirectoryStore:
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """Return a regular file of a trusted owner, cut; None where there is none."""
-        *folders, name = self._split_file(path)
+        *folders, name = split_named(self._place, path)
 
         def read_once() -> bytes | None:
             with self._open(folders) as (fd, is_trusted):
@@ -127,7 +127,7 @@ class DirectoryStore:
 
     def write(self, path: str, data: bytes) -> None:
         """Write or replace a file, whole or not at all."""
-        *folders, name = self._split_file(path)
+        *folders, name = split_named(self._place, path)
 
         def write_once() -> None:
             with self._write_hidden(folders, data) as (fd, hidden, status):
@@ -142,7 +142,7 @@ class DirectoryStore:
 
     def create(self, path: str, data: bytes) -> bool:
         """Write a file that does not exist yet; False where it does, whoever made it."""
-        *folders, name = self._split_file(path)
+        *folders, name = split_named(self._place, path)
 
         def create_once() -> bool:
             with self._write_hidden(folders, data) as (fd, hidden, status):
@@ -167,7 +167,7 @@ class DirectoryStore:
 
     def remove_file(self, path: str) -> None:
         """Remove a file, if it exists."""
-        *folders, name = self._split_file(path)
+        *folders, name = split_named(self._place, path)
 
         def remove_once() -> None:
             with self._open(folders) as (fd, _is_trusted):
@@ -178,7 +178,7 @@ class DirectoryStore:
 
     def remove_folder(self, folder: str) -> None:
         """Remove a folder with all that is in it, also unfinished files, if it exists."""
-        *folders, name = self._split_file(folder)
+        *folders, name = split_named(self._place, folder)
 
         def remove_once() -> None:
             with self._open(folders) as (fd, _is_trusted):
@@ -212,8 +212,12 @@ class DirectoryStore:
                 os.close(fd)
                 fd = inner
                 status = os.fstat(fd)
-                if not is_trusted(status):
-                    raise StoreError(f"{self._place}: {name} belongs to user {status.st_uid}")
+                is_ours = not make or is_shared or owners or _writes_as(fd, status.st_uid)
+                if not is_trusted(status) or not is_ours:
+                    raise StoreError(
+                        f"{self._place}: {name} belongs to user {status.st_uid}, whose jobs are "
+                        "not yours; name another place, or another job"
+                    )
                 if owners == set():
                     owners = {0, status.st_uid}
             yield fd, is_trusted
@@ -225,18 +229,13 @@ class DirectoryStore:
         self, folders: list[str], data: bytes
     ) -> Iterator[tuple[int, str, os.stat_result]]:
         """Yield a folder and a new hidden file in it, with its status; it is removed at the end."""
-        with self._open(folders, make=True) as (fd, is_trusted):
+        with self._open(folders, make=True) as (fd, _is_trusted):
             hidden = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             file = os.open(hidden, flags, 0o600, dir_fd=fd)
             try:
                 try:
                     status = os.fstat(file)
-                    if not is_trusted(status):
-                        raise StoreError(
-                            f"{self._place}: {'/'.join(folders)} belongs to user "
-                            f"{os.fstat(fd).st_uid}, whose jobs are not yours; name another place"
-                        )
                     if _is_shared(os.fstat(fd)):
                         os.fchmod(file, 0o660)
                     _write_all(file, data)
@@ -248,12 +247,6 @@ class DirectoryStore:
                     os.unlink(hidden, dir_fd=fd)
                 except OSError:
                     pass  # it was renamed, or the disk is gone
-
-    def _split_file(self, path: str) -> list[str]:
-        names = split_path(self._place, path)
-        if not names:
-            raise StoreError(f"{self._place}: a file or a folder in it has a name")
-        return names
 
     def _call(self, operation: str, path: str, call: Callable[[], Result]) -> Result:
         """Return the result of a call, repeated after transient errors.
@@ -306,6 +299,19 @@ def _make_folder(name: str, mode: int, fd: int | None = None) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+def _writes_as(fd: int, uid: int) -> bool:
+    """True for the owner of a folder and for root; a server may show users under other numbers."""
+    if os.geteuid() in (0, uid):
+        return True
+    name = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=fd)
+    try:
+        return os.fstat(file).st_uid == uid
+    finally:
+        os.close(file)
+        os.unlink(name, dir_fd=fd)
 
 
 def _scan(fd: int) -> Iterator[tuple[str, os.stat_result]]:

@@ -20,7 +20,7 @@ from fsspec.config import conf
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.directory_store import MOST_FILES
 from gpualert_common.job_store.store import StoredFile
-from gpualert_common.job_store.store_path import is_plain_name, split_path
+from gpualert_common.job_store.store_path import is_plain_name, split_named, split_path
 from gpualert_common.job_store.transient_errors import repeat_transient
 from gpualert_common.store_addresses import PACKAGES
 
@@ -72,7 +72,6 @@ class FsspecStore:
         self._package = PACKAGES[scheme]
         self._deadline_s = deadline_s
         self._requests = 0
-        self._attempts = 0
         self._watched: object = None
         self._is_exclusive = False
         try:
@@ -97,7 +96,8 @@ class FsspecStore:
     def requests(self) -> int:
         """Number of requests so far, with those that were repeated.
 
-        Those of HTTP in S3; of other stores the calls, each of which is one request or a few.
+        Those of HTTP in S3, except one that aiohttp repeats because the server closed its
+        connection; of other stores the calls, each of which is one request or a few.
         """
         return self._requests
 
@@ -151,11 +151,9 @@ class FsspecStore:
         ignores the condition, so that more than one node would send the alert.  Raises StoreError.
         """
         full = self._full(path)
-        before = self._attempts
         if not self._create_once(path, full, data):
-            # A request whose answer was lost is repeated, here or by the other libraries.
-            is_repeated = self._attempts > before + 1 or self._package != _S3
-            return is_repeated and self.read(path, len(data) + 1) == data
+            # aiohttp and others repeat a request whose answer was lost; the second one is refused.
+            return self.read(path, len(data) + 1) == data
         if not self._is_exclusive and self._create_once(path, full, data):
             raise StoreError(
                 f"{self._place}: the server replaces an object that must not exist (it ignores "
@@ -181,6 +179,7 @@ class FsspecStore:
 
     def remove_folder(self, folder: str) -> None:
         """Remove all objects in a folder, also those in its folders."""
+        split_named(self._place, folder)  # never the whole store
         for name, info in self._list(folder):
             is_folder = info.get("type") == "directory"
             remove = self.remove_folder if is_folder else self.remove_file
@@ -189,11 +188,11 @@ class FsspecStore:
     # -- requests --------------------------------------------------------------------------
 
     def _full(self, path: str) -> str:
-        return "/".join((self._root, *split_path(self._place, path)))
+        return "/".join((self._root, *split_named(self._place, path)))
 
     def _list(self, folder: str) -> list[tuple[str, Mapping[str, Any]]]:
         """Return name and description of each object and folder with a plain name."""
-        full = self._full(folder)
+        full = "/".join((self._root, *split_path(self._place, folder)))
         try:
             found = self._call("list", folder, "ls", full, detail=True)
         except FileNotFoundError:
@@ -212,7 +211,6 @@ class FsspecStore:
         coroutine = getattr(self._files, f"_{method}")
 
         def attempt() -> Any:
-            self._attempts += 1
             self._watch_requests()
             return sync(self._files.loop, coroutine, *args, timeout=ATTEMPT_S, **options)
 

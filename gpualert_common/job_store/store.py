@@ -46,7 +46,8 @@ class JobStore(Protocol):
     def create(self, path: str, data: bytes) -> bool:
         """Write a file that does not exist yet; False where it does.
 
-        Of all processes on all nodes, one gets True.
+        Of all processes on all nodes, one gets True.  Their data must differ: where an answer was
+        lost, the data in the store say whose it is.
         """
 
 

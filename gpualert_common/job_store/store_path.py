@@ -16,6 +16,14 @@ def split_path(place: str, path: str) -> list[str]:
     return names
 
 
+def split_named(place: str, path: str) -> list[str]:
+    """As :func:`split_path`, for the path of a file or folder, not of the store itself."""
+    names = split_path(place, path)
+    if not names:
+        raise StoreError(f"{place}: a file or a folder in a job directory has a name")
+    return names
+
+
 def is_plain_name(name: str) -> bool:
     """True for a name that is visible, and no path."""
     is_safe = bool(name) and name.isprintable() and not name.startswith(".") and "/" not in name

@@ -41,6 +41,9 @@ RENEW_S = 5.0
 LEASE_S = 40.0
 """Time without a renewal after which a claim is taken over: several renewals were lost, or the
 store took half a second for each digest of a batch."""
+SENDING_LEASE_S = 180.0
+"""The same for an owner that had decided to send: most probably it did, and could not note it since
+the store fails for it."""
 MERGE_S = 2.0
 """Time between two readings of the digests by the owner."""
 FIRST_POLL_S, MOST_POLL_S = 1.0, 20.0
@@ -51,6 +54,8 @@ MOST_WAIT_S = 600.0
 ALONE_AFTER_S, CASCADE_ALONE_AFTER_S = 300.0, 900.0
 """Time without an answer of the store after which a run sends its own alert; one that only lost
 another node waits longer, so that a failed store does not cost one alert for each node."""
+_UNREACHED_SHARE = 0.2
+"""Share of that for a run that never reached the store: its address is more likely wrong."""
 _MOST_RETRY_S = 30.0
 MOST_ALERTS = 3
 """Alerts about one attempt, with its additions."""
@@ -87,6 +92,7 @@ class JobAlert:
         self._own = own
         self._latest_at = latest_at
         self._reader = JobReader(directory)
+        self._reader.add_own(own)
         self._place: ClaimedAttempt | None = None
         self._name: ClaimName | None = None
         self._claim: AlertClaim | None = None
@@ -167,7 +173,8 @@ class JobAlert:
         """Wait for the owner of a claim; take it over if it has not changed for a lease."""
         if self._seen is None or self._seen[:2] != (name, claim):
             self._seen = (name, claim, now)
-        stale_at = self._seen[2] + LEASE_S
+        is_sending = claim is not None and claim.cause is not None
+        stale_at = self._seen[2] + (SENDING_LEASE_S if is_sending else LEASE_S)
         if now >= stale_at:
             return self._create(name.next_turn, claim, now)
         owner = "another node" if claim is None else _name_owner(claim)
@@ -294,6 +301,8 @@ class JobAlert:
         if self._failing_since is None:
             self._failing_since = now
         after_s = ALONE_AFTER_S if is_own_cause(self._own) else CASCADE_ALONE_AFTER_S
+        if self._own.sequence <= 1:
+            after_s *= _UNREACHED_SHARE
         alone_at = min(self._failing_since + after_s, max(self._latest_at, self._failing_since))
         because = f"the job directory cannot be reached: {error}"
         if now >= alone_at:

@@ -69,7 +69,7 @@ class ClockExchange:
         self._to_reference.reset()
 
     def read_reference(self, run_id: str) -> None:
-        """Compare with the reference, before the digest is written: one request."""
+        """Compare with the reference, after the digest is written: one request."""
         if self._own_clock.has_stepped(self._times.now(), self._times.monotonic()):
             self._forget()
         found = self._directory.read_reference()
@@ -125,7 +125,7 @@ class ClockExchange:
             sequence=self._sequence,
             steps=self._steps,
             clock=self.offset,
-            seen={run: one[:2] for run, one in self._seen.items() if run != digest.run_id},
+            sightings={run: one[:2] for run, one in self._seen.items() if run != digest.run_id},
         )
         self._directory.write_reference(reference)
         self._reference = reference
@@ -148,7 +148,7 @@ class ClockExchange:
         It was written before we read it, and our digest before the reference listed it.
         """
         low = -math.inf
-        stamp, listed_at = found.seen.get(run_id, (0.0, 0.0))
+        stamp, listed_at = found.sightings.get(run_id, (0.0, 0.0))
         if stamp in self._written:
             low = self._written[stamp] - listed_at
         return ClockInterval(low, seen_at - found.at)

@@ -58,7 +58,7 @@ def decode_file(kind: type[T], data: bytes) -> T | None:
     if isinstance(schema, int) and schema > SCHEMA:
         value["schema"] = SCHEMA
     try:
-        return decode(kind, _clean(value), "")
+        return decode(kind, value if _is_plain(data) else _clean(value), "")
     except (RecordError, RecursionError):
         return None
 
@@ -92,6 +92,11 @@ def _is_count(value: int | None) -> bool:
 
 def _is_offset(value: float) -> bool:
     return math.isfinite(value) and abs(value) <= MOST_SECONDS
+
+
+def _is_plain(data: bytes) -> bool:
+    """Return whether JSON is plain ASCII without an escape: its texts have no control character."""
+    return data.isascii() and b"\\" not in data and b"\x7f" not in data
 
 
 def _clean(value: object) -> object:

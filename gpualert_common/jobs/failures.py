@@ -18,7 +18,8 @@ from gpualert_common.structs import Struct
 
 TRAINING_CAUSES = frozenset(("nan_loss", "not_learning", "resume_from_scratch", "undertrained"))
 """Causes that the losses of the whole training show: rank 0 prints them."""
-STOPPED_CAUSES = frozenset(("cancelled", "preempted", "requeued", "time_limit"))
+SCHEDULED_CAUSES = frozenset(("preempted", "requeued", "time_limit"))
+STOPPED_CAUSES = SCHEDULED_CAUSES | {"cancelled"}
 _LOST = frozenset(("collective", "rendezvous"))
 _WEAK = GENERIC_CAUSES | {"cuda_runtime", "segfault", "network"}
 """Causes by which a program may also report a lost peer in words that no rule knows."""
@@ -109,6 +110,8 @@ def _find_in_verdict(run: NodeRun, verdict: DigestVerdict) -> Failure | None:
     at, rank = _find_moment(run, verdict.cause, kind)
     if is_own or (named is not None and not own and kind > FailureKind.LOST_PEER):
         rank = named
+    if rank is None and kind > FailureKind.HUNG:
+        rank = _find_first_rank(run)
     lost = named if named is not None and own and not is_own else None
     return Failure(run, verdict.cause, kind, at, run.error_s, rank, lost)
 
@@ -151,6 +154,16 @@ def _find_moment(run: NodeRun, cause: str, kind: FailureKind) -> tuple[float, in
     if bad is not None and bad.ended_at is not None and kind is not FailureKind.STOPPED:
         return bad.ended_at, None if kind is FailureKind.LOST_PEER else bad.rank
     return run.ended_at or run.at, None
+
+
+def _find_first_rank(run: NodeRun) -> int | None:
+    """Return the rank that failed before all others of its node; None where two may have."""
+    bad = first_bad_end(run.ranks)
+    if bad is None or bad.ended_at is None:
+        return None
+    later = first_bad_end(one for one in run.ranks if one.rank != bad.rank)
+    is_first = later is None or (later.ended_at or bad.ended_at) > bad.ended_at
+    return bad.rank if is_first else None
 
 
 def first_bad_end(ranks: Iterable[RankDigest]) -> RankDigest | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
+from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digest import MOST_BYTES, ClockOffset, Digest, StoredDigest
 from gpualert_common.jobs.digest_codec import decode_file, encode_file, is_plausible
@@ -69,8 +70,9 @@ class ReferenceClock(Struct, frozen=True, kw_only=True):
     """The clock that the nodes of a job compare theirs with: that of the node of run ``run_id``.
 
     ``at`` is its time just before this file was written, ``sequence`` counts the renewals.
-    ``seen`` has, by the run of each other node, the stamp of its digest that was seen last, and the
-    time by this clock at which it was seen first.  ``steps`` counts how often this clock was set.
+    ``sightings`` has, by the run of each other node, the stamp of its digest that was seen last,
+    and the time by this clock at which it was seen first.  ``steps`` counts how often this clock
+    was set.
     """
 
     run_id: str
@@ -80,7 +82,7 @@ class ReferenceClock(Struct, frozen=True, kw_only=True):
     sequence: Number = 0
     steps: Number = 0
     clock: ClockOffset = ClockOffset()
-    seen: dict[str, tuple[Time, Time]] = field(default_factory=dict)
+    sightings: dict[str, tuple[Time, Time]] = field(default_factory=dict)
 
 
 class JobDirectory:
@@ -95,6 +97,16 @@ class JobDirectory:
     def write_digest(self, digest: Digest) -> None:
         """Write or renew a digest.  Raises StoreError."""
         self.store.write(self._path(_DIGESTS, digest.run_id), encode_file(digest))
+
+    def write_last_digest(self, digest: Digest) -> None:
+        """Write the last digest of a run, and read it back.  Raises StoreError.
+
+        A write of an earlier one may arrive late, or the store may have damaged it.
+        """
+        data, path = encode_file(digest), self._path(_DIGESTS, digest.run_id)
+        self.store.write(path, data)
+        if self.store.read(path, MOST_BYTES + 1) != data:
+            raise StoreError(f"{path}: the store has another content than was written")
 
     def list_digests(self) -> list[StoredFile]:
         """Return the files of all digests.  Raises StoreError."""

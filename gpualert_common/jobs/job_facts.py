@@ -78,8 +78,13 @@ def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
         fault=NodeFault.NONE if root is None else find_node_fault(root, nodes),
         loss=loss,
         stall=find_stall(nodes, None) if is_hang else None if loss is None else loss.stall,
-        straggler=find_straggler(nodes) if not any(node.failures for node in nodes) else None,
+        straggler=find_straggler(nodes) if _has_no_failure(nodes) else None,
     )
+
+
+def _has_no_failure(nodes: Sequence[JobNode]) -> bool:
+    """Return whether all nodes run, completed, or were stopped: all ranks worked to the end."""
+    return all(one.kind is FailureKind.STOPPED for node in nodes for one in node.failures)
 
 
 def _find_state(nodes: Sequence[JobNode]) -> JobState:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import StoredFile
-from gpualert_common.jobs.digest import DigestState
+from gpualert_common.jobs.digest import Digest, DigestState, StoredDigest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.jobs.merging import JobMerger
@@ -43,6 +43,10 @@ class JobReader:
                 self._read(file)
             return not self._left
         return True
+
+    def add_own(self, own: Digest) -> None:
+        """Add the digest of the reader itself: it counts even where the store has an older one."""
+        self._merger.add(StoredDigest(own, own.at - own.clock.offset_s))
 
     def conclude(self, now: float) -> JobReport | None:
         """Return the report at a time by the clock of the store; None without a digest."""

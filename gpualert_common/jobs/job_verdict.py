@@ -130,6 +130,7 @@ def _describe_end(facts: JobFacts) -> JobVerdictParts:
             disposition=Disposition.UNKNOWN,
             retry=Retry.SAME,
             confidence=0.4,
+            run=facts.silent[0].main_run if len(facts.silent) == 1 else None,
             culprits=facts.silent,
             implies="The nodes that reported completed, so the training probably did.",
             cannot_decide=(f"how the run on {names} ended: it has no final digest",),
@@ -204,7 +205,7 @@ def _list_warnings(facts: JobFacts) -> tuple[VerdictWarning, ...]:
         names = fold_names(f"node {index}" for index in facts.missing)
         words = f"no digest of {names}" if names else f"no digest of {facts.missing_count} nodes"
         found.append(("missing_nodes", f"{words}, which the job expects"))
-    if facts.straggler is not None and facts.state is JobState.RUNNING:
+    if facts.straggler is not None and (facts.failed or facts.state is JobState.RUNNING):
         found.append(("straggler", "; ".join(facts.straggler.texts)))
     raised: dict[str, list[str]] = {}
     for node in facts.nodes:

@@ -35,7 +35,8 @@ class LogTimes:
         if column is None:
             return None
         earliest, latest = self._search(column, offset)
-        latest = latest or self._ended_at  # the index lacks the last second
+        if self._ended_at is not None:  # the index lacks the last second, or is written after it
+            latest = self._ended_at if latest is None else min(latest, self._ended_at)
         if latest is None:
             return None
         stamp = parse_timestamp(line.encode("utf-8", "replace"))

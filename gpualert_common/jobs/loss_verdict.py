@@ -94,7 +94,7 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
         case LossKind.STILL_RUNNING:
             return replace(
                 parts,
-                headline=f"{lost} lost a peer; node {names} still runs and reports no failure",
+                headline=f"{lost} lost a peer; node {names} went on, and reports no failure",
                 implies=f"The others waited for {names}, which did not come.",
                 cannot_decide=(f"whether {names} hangs, or is slow: it has not ended",),
                 do=(f"take the stacks of the run on {names}: gpualert stacks", _RESTART),

@@ -78,9 +78,9 @@ def explain_losses(nodes: Sequence[JobNode], ranks: Mapping[int, JobNode], missi
             found = next(node for _, node in named if node.title == title)
             lost = {one.lost_rank for one in accusers if one.lost_rank is not None}
             return Loss(LossKind.NAMED_RANK, 0.7, (found,), tuple(sorted(lost)), accusers)
-    running = [one for one in nodes if not one.failures and one.state is NodeState.RUNNING]
-    if losses and len(running) == 1 and len(nodes) > 2:
-        return Loss(LossKind.STILL_RUNNING, 0.6, tuple(running))
+    without = [one for one in nodes if not one.failures and one.state is not NodeState.ENDED]
+    if losses and len(without) == 1 and len(nodes) > 2:
+        return Loss(LossKind.STILL_RUNNING, 0.6, tuple(without))
     if missing:
         return Loss(LossKind.NEVER_STARTED, 0.5)
     return Loss(LossKind.NONE, 0.6, stall=stall)

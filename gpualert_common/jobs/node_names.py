@@ -10,27 +10,24 @@ _MOST_DIGITS = 9
 
 def fold_names(names: Iterable[str], most: int = 8) -> str:
     """Return names with their numbers as ranges; of more than ``most`` parts the first ones."""
-    plain: dict[str, None] = {}
-    numbered: dict[tuple[str, int, str], set[int]] = defaultdict(set)
-    split = [_split(name) for name in names]
-    padded = {
-        (head, len(digits), tail)
-        for head, digits, tail in split
-        if len(digits) > 1 and digits[0] == "0"
-    }
-    for head, digits, tail in split:
-        width = len(digits)
+    parts: dict[str, None] = {}
+    numbered: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in names:
+        head, digits, tail = _split(name)
         if digits:
-            is_padded = (head, width, tail) in padded
-            numbered[head, width if is_padded else 0, tail].add(int(digits))
+            numbered[head, tail].append(digits)
         else:
-            plain[head + tail] = None
-    parts = list(plain)
-    for (head, width, tail), numbers in sorted(numbered.items()):
-        ranges = _ranges(sorted(numbers), width)
-        is_one = len(ranges) == 1 and "-" not in ranges[0]
-        parts.append(head + (ranges[0] if is_one else f"[{','.join(ranges)}]") + tail)
-    shown = parts[:most]
+            parts[name] = None
+    for (head, tail), digits_of in sorted(numbered.items()):
+        is_padded = any(digits[0] == "0" and len(digits) > 1 for digits in digits_of)
+        by_width: dict[int, set[int]] = defaultdict(set)
+        for digits in digits_of:
+            by_width[len(digits) if is_padded else 0].add(int(digits))
+        for width, numbers in sorted(by_width.items()):
+            ranges = _ranges(sorted(numbers), width)
+            is_one = len(ranges) == 1 and "-" not in ranges[0]
+            parts[head + (ranges[0] if is_one else f"[{','.join(ranges)}]") + tail] = None
+    shown = list(parts)[:most]
     more = f" and {len(parts) - most} more" if len(parts) > most else ""
     return ", ".join(shown) + more
 

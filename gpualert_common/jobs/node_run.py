@@ -85,8 +85,9 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
     is_compared = clock.basis is not ClockBasis.NONE
     offset_s = _keep_bounded(clock.offset_s, _MOST_OFFSET_S) or 0.0
     offset_s = offset_s if is_compared else 0.0
-    at = _shift(digest.at, offset_s) or stored.modified_at
-    modified_at = _keep_bounded(stored.modified_at, _MOST_TIME) or at
+    stamp = _shift(stored.modified_at, 0.0)
+    at = _shift(digest.at, offset_s) or stamp or 0.0
+    modified_at = stamp or at
     error_s = min(abs(_keep_bounded(clock.error_s, _MOST_TIME) or 0.0), _MOST_ERROR_S)
     if not is_compared:
         # A digest is stored soon after it is made: a large difference is that of the clocks.

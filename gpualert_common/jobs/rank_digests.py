@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
+from gpualert_common.collectives.rank_positions import CollectivePositions
 from gpualert_common.collectives.stall import Stall, StallKind
 from gpualert_common.jobs.digest import RankDigest
 from gpualert_common.quantities import is_number
@@ -15,6 +17,10 @@ RECENT_S = 300.0
 """Time that the means are of: some steps of any training, and short enough to show a change."""
 
 
+_Place = tuple[int | None, int | None, str]
+_MOST_CALLS = 1 << 53
+
+
 class NodeRanks(Struct, frozen=True):
     """The ranks of a node in the order of their numbers, and the number of all ranks of the job."""
 
@@ -22,8 +28,13 @@ class NodeRanks(Struct, frozen=True):
     world_size: int | None = None
 
 
-def collect_ranks(telemetry: Telemetry, node: int | None, now: float) -> NodeRanks:
-    """Return the ranks by the telemetry: of each rank its newest process."""
+def collect_ranks(
+    telemetry: Telemetry, node: int | None, now: float, moved_at: float = 0.0
+) -> NodeRanks:
+    """Return the ranks by the telemetry: of each rank its newest process.
+
+    ``moved_at`` is the time of the last known step of the training.
+    """
     newest: dict[int, TelemetryEvent] = {}
     sizes: list[int] = []
     for event in telemetry.find_events("rank_process"):
@@ -35,7 +46,7 @@ def collect_ranks(telemetry: Telemetry, node: int | None, now: float) -> NodeRan
             sizes.append(size)
     began_at = max((event.at for event in newest.values()), default=0.0)
     ends = {event.fields.get("pid"): event for event in telemetry.find_events("rank_ended")}
-    places = _find_places(telemetry)
+    places = _find_places(telemetry, moved_at)
     found = []
     for rank, event in sorted(newest.items()):
         end = ends.get(event.fields.get("pid"))
@@ -68,17 +79,31 @@ def find_rank(of: str, fields: Mapping[str, object], node: int | None) -> int | 
     return int(number)
 
 
-def _find_places(telemetry: Telemetry) -> dict[int, tuple[int | None, int | None, str]]:
-    """Return the collective of each rank, by the newest stall that is not over: the numbers that it
-    has entered and completed, and the call that it is in."""
+def _find_places(telemetry: Telemetry, moved_at: float) -> dict[int, _Place]:
+    """Return the collective of each rank: the numbers that it has entered and completed, and the
+    call that it is in.  What was seen before the training moved on last is outdated."""
     stalls = telemetry.find_events("collective_stall", "collective_stall_over")
-    if not stalls or stalls[-1].what != "collective_stall":
-        return {}
+    found: dict[int, _Place] = {}
+    if stalls and stalls[-1].what == "collective_stall" and stalls[-1].at >= moved_at:
+        found = _find_in_stall(stalls[-1])
+    positions = telemetry.find_events("collective_positions")
+    if positions and positions[-1].at >= moved_at:
+        with suppress(ValidationError):  # of another release
+            read = convert(dict(positions[-1].fields), CollectivePositions, strict=False)
+            found |= {
+                one.rank: (one.entered, one.completed, one.call)
+                for one in read.ranks
+                if 0 <= one.completed <= one.entered < _MOST_CALLS
+            }
+    return found
+
+
+def _find_in_stall(event: TelemetryEvent) -> dict[int, _Place]:
     try:
-        stall = convert(dict(stalls[-1].fields), Stall, strict=False)
-    except ValidationError:  # of another release
+        stall = convert(dict(event.fields), Stall, strict=False)
+    except ValidationError:
         return {}
-    if not 0 < stall.sequence < 1 << 53:
+    if not 0 < stall.sequence < _MOST_CALLS:
         return {}
     direct = set(stall.waiting) - set(stall.indirect)
     found = _at(direct, stall.sequence, stall.sequence - 1, stall.call)
@@ -89,9 +114,7 @@ def _find_places(telemetry: Telemetry) -> dict[int, tuple[int | None, int | None
     return found
 
 
-def _at(
-    ranks: Iterable[int], entered: int, completed: int | None, call: str
-) -> dict[int, tuple[int | None, int | None, str]]:
+def _at(ranks: Iterable[int], entered: int, completed: int | None, call: str) -> dict[int, _Place]:
     return dict.fromkeys(ranks, (entered, completed, call))
 
 

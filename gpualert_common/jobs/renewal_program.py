@@ -14,12 +14,13 @@ import time
 
 from gpualert_common.errors import GPUAlertError, StoreError
 from gpualert_common.jobs.clock_exchange import ClockExchange, ExchangeTimes
-from gpualert_common.jobs.collection import DigestCollector, Renewal
+from gpualert_common.jobs.digest_collection import DigestCollector, Renewal
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.opening import open_job_directory
 from gpualert_common.jobs.renewal_schedule import RenewalSchedule
 from gpualert_common.jobs.renewal_state import StoreNotes, read_state, store_state
 from gpualert_common.record import Record
+from gpualert_common.structs import replace
 
 LOCK = ".digest"
 """Locked by the process that writes the digest."""
@@ -54,19 +55,21 @@ class DigestRenewal:
     def renew(self) -> None:
         """Write the digest: three requests, five of the node that is the reference."""
         self.schedule.note_renewal(time.monotonic())
+        renewal = Renewal(self._sequence + 1, self.schedule.interval_s, self._exchange.offset)
+        digest = self._collector.collect(renewal)
         try:
-            self._exchange.read_reference(self._record.run_id)
-            renewal = Renewal(self._sequence + 1, self.schedule.interval_s, self._exchange.offset)
-            digest = self._collector.collect(renewal)
             self._exchange.write(digest)
-            self._sequence = digest.sequence
-            store_state(self._record, digest, is_final=False)
+            self._exchange.read_reference(digest.run_id)
             self._exchange.serve(digest)
         except StoreError as error:
             self._notes.note_failure(str(error))
         else:
+            self._sequence = digest.sequence
+            store_state(self._record, replace(digest, clock=self._exchange.offset), is_final=False)
             self._notes.note_success()
         self.schedule.note_renewal(time.monotonic())
+        if self._sequence == 1:
+            self.schedule.hasten()  # the first one could not have the offset of the clock
 
 
 def renew_digest(record: Record) -> None:

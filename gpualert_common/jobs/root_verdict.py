@@ -71,7 +71,7 @@ def _describe_failure(facts: JobFacts, root: Root) -> JobVerdictParts:
         paper_class=verdict.paper_class,
         implies=verdict.implies,
         cannot_decide=(*parts.cannot_decide, *verdict.cannot_decide),
-        do=verdict.do,
+        do=verdict.do or (f"on {failure.run.host}, run `gpualert show {failure.run.run_id}`",),
     )
 
 

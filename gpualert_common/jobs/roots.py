@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from gpualert_common.causes import GENERIC_CAUSES
 from gpualert_common.jobs.digest import DigestVerdict
-from gpualert_common.jobs.failures import TRAINING_CAUSES, Failure, FailureKind
+from gpualert_common.jobs.failures import SCHEDULED_CAUSES, TRAINING_CAUSES, Failure, FailureKind
 from gpualert_common.jobs.job_nodes import JobNode
 from gpualert_common.structs import Struct
 
@@ -20,6 +20,8 @@ SAME_TIME_S = 0.5
 """Times of log lines are those of the arrival of their blocks: two are ordered from here on."""
 _MOST_ONE_CAUSE_S = 600.0
 """Time within which one cause on many nodes is one event, such as a stop by the scheduler."""
+_STOP_SPREAD_S = 30.0
+"""Time within which a stop by the scheduler reaches all nodes, and those that ignore SIGTERM."""
 _MOST_PARTS = 0.5
 """More than this part of the failed nodes with one cause: it is not the fault of one of them."""
 
@@ -49,6 +51,7 @@ def find_root(nodes: Sequence[JobNode]) -> Root | None:
     limit = min(one.ends for one in causes) + SAME_TIME_S
     at_once = [one for one in causes if one.begins <= limit]
     chosen = max(at_once, key=lambda one: (one.kind, -one.at, one.run.run_id))
+    chosen = _find_stop(chosen, causes)
     same = {one for one in failures if one.run is not chosen.run and _is_same(one, chosen)}
     places = {one.run.place for one in (*same, chosen)}
     failed = [node for node in nodes if node.failures]
@@ -61,6 +64,18 @@ def find_root(nodes: Sequence[JobNode]) -> Root | None:
     ]
     rivals = [] if is_shared else rivals
     return Root(chosen, tuple(order_by_time(same)), is_shared, tuple(rivals))
+
+
+def _find_stop(chosen: Failure, causes: Iterable[Failure]) -> Failure:
+    """Return the stop by the scheduler that a node reports as a signal from an unknown sender."""
+    if chosen.kind is not FailureKind.STOPPED or chosen.cause in SCHEDULED_CAUSES:
+        return chosen
+    named = [
+        one
+        for one in causes
+        if one.cause in SCHEDULED_CAUSES and one.at <= chosen.at + _STOP_SPREAD_S
+    ]
+    return min(named, key=lambda one: (one.at, one.run.run_id), default=chosen)
 
 
 def order_by_time(failures: Iterable[Failure]) -> list[Failure]:

@@ -13,6 +13,8 @@ from gpualert_common.model import Attachment, Bundle
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
+from gpualert_common.notify.job_alert_view import view_as_job
+from gpualert_common.notify.job_part import JobPart, read_part, read_report
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.report_maker import ReportMaker
 from gpualert_common.record import OUTCOME, Record
@@ -108,7 +110,7 @@ def _plain(record: Record, budget: Budget, known_secrets: list[str], error: Exce
     text = Redactor(known_secrets).mask_text("\n".join(lines)).encode()[: budget.text_bytes]
     subject = " ".join(Redactor(known_secrets).mask_text(f"[gpualert] {lines[0]}").split())
     return Message(
-        id=message_id(record.run_id),
+        id=alert_id(record),
         thread=thread_id(spec),
         at=spec.created_at,
         subject=subject,
@@ -127,20 +129,23 @@ def _compose(
     left_s = max(LEAST_BUNDLE_S, min(BUNDLE_S, FILES_S - (time.monotonic() - began)))
     bundle = _bundle(record, budget, files, known_secrets, left_s)
     bundle = replace(bundle, report=report.carried)
+    job = read_report(record)
     view = view_run(
         record,
-        read_verdict(record),
+        read_verdict(record) if job is None else job.verdict,
         masks=redactor,
         bundle=bundle,
         outcome=read_lenient(record, OUTCOME),
         log_lines=artifacts.read_last_lines(record, redactor, BODY_LOG_LINES),
     )
+    if job is not None:
+        view = view_as_job(view, job, read_part(record) or JobPart(), redactor)
     masked = sum(artifact.redactions for artifact in bundle.artifacts) + report.redactions
     view = replace(view, redactions=view.redactions + masked)
     subject, text, html = _render(view, budget, record, known_secrets)
     return (
         Message(
-            id=message_id(record.run_id),
+            id=alert_id(record),
             thread=thread_id(record.spec),
             at=view.ended_at or view.started_at,
             subject=subject,
@@ -182,12 +187,33 @@ def _render(
 
 
 def thread_id(spec: LaunchRecord) -> str | None:
-    """Return the Message-ID that all attempts at one task refer to; None without a task."""
+    """Return the Message-ID that all alerts about one job, or one task, refer to; None for neither.
+
+    Only a run with a job directory shares the alerts of its job.
+    """
+    job = spec.job
+    if job is not None and job.get("directory") and job.get("key"):
+        return f"<{_hash(job['key'])}.job@gpualert.invalid>"
     key = spec.owner.get("key")
-    if not key:
-        return None
-    digest = hashlib.sha256(json.dumps(key).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"<{digest[:32]}.task@gpualert.invalid>"
+    return f"<{_hash(key)}.task@gpualert.invalid>" if key else None
+
+
+def alert_id(record: Record) -> str:
+    """Return the permanent Message-ID of the alert about the end of a run, or of its job.
+
+    All nodes give the same one to the same alert about their job, so that a second copy is known.
+    """
+    part = read_part(record)
+    job = record.spec.job
+    if part is None or job is None or not (part.is_sender and part.has_report):
+        return message_id(record.run_id)
+    alert = f"{part.attempt}-{part.number}"
+    return f"<{_hash(job['key'])}.{alert}.job@gpualert.invalid>"
+
+
+def _hash(value: object) -> str:
+    data = json.dumps(value).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:32]
 
 
 def _log_ends(record: Record, redactor: Redactor, budget: Budget) -> tuple[Attachment, ...]:

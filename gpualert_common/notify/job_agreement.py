@@ -90,21 +90,27 @@ class JobAgreement:
 
     def poll(self) -> None:
         """Read the answers that have arrived."""
+        has_ended = self._receive()
+        *lines, self._received = self._received.split(b"\n")
+        for line in filter(None, lines):
+            self._answer = decode(_Answer, json.loads(line), "the agreement")
+        if has_ended:
+            self._give_up("the process that agrees with the other nodes has ended")
+        elif time.monotonic() - self._heard_at > SILENCE_S:
+            self._give_up("the job directory does not answer")
+
+    def _receive(self) -> bool:
+        """Receive what has arrived; True once the process has ended."""
         while self._answers >= 0:
             try:
                 data = os.read(self._answers, 1 << 16)
             except BlockingIOError:
-                break
+                return False
             if not data:
-                self._give_up("the process that agrees with the other nodes has ended")
-                return
+                return True
             self._received += data
             self._heard_at = time.monotonic()
-        *lines, self._received = self._received.split(b"\n")
-        for line in filter(None, lines):
-            self._answer = decode(_Answer, json.loads(line), "the agreement")
-        if time.monotonic() - self._heard_at > SILENCE_S:
-            self._give_up("the job directory does not answer")
+        return False
 
     def note(self, *, is_sent: bool) -> None:
         """Have the store note that the alert was sent or refused; waits for that, not for long."""

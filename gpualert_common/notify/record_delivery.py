@@ -12,6 +12,7 @@ from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
 from gpualert_common.notify.entry import OPEN, UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.job_delivery import agree
+from gpualert_common.notify.job_warnings import retire_warnings
 from gpualert_common.notify.reconciliation import queue_warnings, reconcile
 from gpualert_common.notify.schedule import DUE, AlertAction
 from gpualert_common.record import ALERTS_LOCK, Record
@@ -119,6 +120,7 @@ def deliver_warnings(record: Record, *, secrets: Secrets, retry_for_s: float) ->
     Arguments as for :func:`deliver`.
     """
     entries = queue_warnings(record)
+    retire_warnings(record, entries)
     pending = [entry for entry in entries if entry.state is EntryState.PENDING]
     for _wait in _send_all(record, pending, secrets, retry_for_s):
         pass

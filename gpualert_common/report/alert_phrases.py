@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gpualert_common.report.alerted_job import AlertedJob
 from gpualert_common.report.formatting import MOST_SUBJECT, duration, one_line
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.wording import describe_attribution, describe_retry
@@ -19,6 +20,7 @@ _PREFIX = "[gpualert] "
 _LEAST_JOB = 12
 _MOST_CAUSE = 32
 _MOST_OUTCOME = 48
+_MOST_PLACE = 40
 
 
 class AlertPhrases(Struct, frozen=True):
@@ -57,6 +59,8 @@ def write_subject(view: RunView) -> str:
     rest = f" {one_line(view.outcome, _MOST_OUTCOME)}"
     if cause not in ("none", "unknown", _IMPLIED_BY_DISPOSITION.get(view.disposition)):
         rest += f"{', but its log shows' if view.disposition == 'completed' else ':'} {cause}"
+    if view.alerted_job is not None:
+        rest = _write_place(rest, view.alerted_job)
     if view.duration_s is not None and view.disposition != "not_started":
         rest += f" after {duration(view.duration_s)}"
     if view.attempt > 1:
@@ -65,6 +69,14 @@ def write_subject(view: RunView) -> str:
         rest += " (will be retried)"
     room = MOST_SUBJECT - len(_PREFIX) - len(rest)
     return one_line(_PREFIX + one_line(view.job, max(_LEAST_JOB, room)) + rest, MOST_SUBJECT)
+
+
+def _write_place(rest: str, job: AlertedJob) -> str:
+    """Return the outcome of a job with the node at fault; of an addition, as a correction."""
+    place = one_line(job.place, _MOST_PLACE)
+    if job.is_addition:
+        rest += " (corrected)"
+    return f"{rest} on {place}" if place else rest
 
 
 def _count_fates(view: RunView) -> str:

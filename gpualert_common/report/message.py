@@ -142,6 +142,7 @@ class _Writer:
     def _variables(self, view: RunView, left_out: Mapping[str, int]) -> dict[str, Any]:
         return {
             "alert": view,
+            "job": view.alerted_job,
             "phrases": phrase_alert(self._view),
             "left_out": left_out,
             "problems": self.notes,

@@ -10,6 +10,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord, Owner
 from gpualert_common.model import Artifact, Bundle, CarriedReport, Verdict
 from gpualert_common.record import Record
+from gpualert_common.report.alerted_job import AlertedJob
 from gpualert_common.report.formatting import one_line
 from gpualert_common.report.run_logs import describe_logs, find_main_log
 from gpualert_common.report.task_view import TaskView, view_task
@@ -38,6 +39,8 @@ _DAMAGED = (AttributeError, KeyError, IndexError, OverflowError, RecordError, Ty
 class RunView(VerdictView, frozen=True, kw_only=True):
     """One run.  Its texts are redacted, on one line each, and hold no control characters.
 
+    ``alerted_job`` is the job that an alert is about, if it is not about the run alone.
+
     The fields are the variables of the users' templates (docs/templates.md).
     """
 
@@ -65,6 +68,7 @@ class RunView(VerdictView, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     redactions: int
     report: CarriedReport | None = None
+    alerted_job: AlertedJob | None = None
 
 
 def view_run(

@@ -6,7 +6,7 @@ All displays are rendered from one view: a terminal page, a Markdown page, a mes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gpualert_common.causes import NO_CAUSES
 from gpualert_common.model import Claim, SecondaryCause, Verdict
@@ -60,6 +60,8 @@ class VerdictView(Struct, frozen=True, kw_only=True):
     unavailable: tuple[str, ...] = ()
     gpu_seconds: float | None = None
     wasted_gpu_seconds: float | None = None
+    noun: ClassVar[str] = "run"
+    """The thing that the verdict is about, in sentences."""
 
     @property
     def has_verdict(self) -> bool:
@@ -90,12 +92,12 @@ class VerdictView(Struct, frozen=True, kw_only=True):
         total, wasted = hours(self.gpu_seconds), self.wasted_gpu_seconds
         return total if wasted is None else f"{total}, {hours(wasted)} of them wasted"
 
-    def summarize(self, lasted_s: float | None = None, subject: str = "run") -> str:
-        """Return outcome, attribution and the use of a retry in sentences about the subject."""
+    def summarize(self, lasted_s: float | None = None) -> str:
+        """Return outcome, attribution and the use of a retry in sentences."""
         after = "" if lasted_s is None or self.disposition == "not_started" else duration(lasted_s)
         if self.disposition == "running":
             return f"It has been running for {after}." if after else "It is still running."
-        sentences = [f"The {subject} {self.outcome}{after and f' after {after}'}."]
+        sentences = [f"The {self.noun} {self.outcome}{after and f' after {after}'}."]
         if self.has_verdict and not self.is_healthy and self.cause not in NO_CAUSES:
             sentences.append(f"At fault: {describe_attribution(self.attribution) or 'not known'}.")
             retry = describe_retry(self.retry)

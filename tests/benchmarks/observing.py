@@ -35,7 +35,7 @@ PEAK_WATTS = 999.0
 def measure(bench: Bench) -> Row:
     """Measure the CPU of our processes next to a quiet training, with and without the sources."""
     row = Row(f"the sources, next to a training that prints a line a second, {GPUS} simulated GPUs")
-    machine = environment(_machine(), bench.notes / "machine")
+    machine = simulate_gpus(bench)
     ways = {
         "sources on": _percent(bench, machine),
         "sources off": _percent(bench, machine, "--no-observe"),
@@ -77,6 +77,11 @@ def measure_telemetry(bench: Bench) -> Row:
     return row
 
 
+def simulate_gpus(bench: Bench) -> dict[str, str]:
+    """Return the variables of a machine with busy GPUs."""
+    return environment(_machine(), bench.notes / "machine")
+
+
 def _machine() -> Scenario:
     """Return a machine with busy GPUs."""
     busy = (
@@ -110,9 +115,9 @@ def _percent(bench: Bench, machine: dict[str, str], *options: str) -> Callable[[
         try:
             time.sleep(bench.amount(SETTLING_S, 3))
             ours = [process.pid, *(pid for pid in descendants(process.pid) if not _trains(pid))]
-            before = sum(map(_cpu_ns, ours))
+            before = sum(map(cpu_ns, ours))
             time.sleep(seconds)
-            return (sum(map(_cpu_ns, ours)) - before) / 1e9 / seconds * 100
+            return (sum(map(cpu_ns, ours)) - before) / 1e9 / seconds * 100
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait()
@@ -126,7 +131,7 @@ def _trains(pid: int) -> bool:
     return any(argument.endswith(b"child.py") for argument in arguments[:4])
 
 
-def _cpu_ns(pid: int) -> int:
+def cpu_ns(pid: int) -> int:
     """Return the CPU time of all its threads, also of those that have ended."""
     return time.clock_gettime_ns(~pid << 3 | 2)  # clock_getcpuclockid(3)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.benchmarks import (
     alert,
+    digests,
     ending,
     flood,
     guardian,
@@ -42,6 +43,7 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "alert": alert.measure,
     "observe": observing.measure,
     "telemetry": observing.measure_telemetry,
+    "digests": digests.measure,
     "listing": listing.measure,
     "stacks": stacks.measure,
     "report": report.measure,

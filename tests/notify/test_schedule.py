@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from gpualert_common.jobs.alert_action import JobAlertAction
 from gpualert_common.launch_record import ChannelConfig
+from gpualert_common.notify.job_part import JobPart
 from gpualert_common.notify.schedule import (
     NEXT_ATTEMPT_SLACK_S,
     OUTCOME_S,
@@ -18,7 +20,7 @@ from gpualert_common.notify.schedule import (
     schedule,
 )
 
-SKIP, WAIT, HOLD, SEND = AlertAction
+SKIP, WAIT, HOLD, AGREE, SEND = AlertAction
 
 ENDED = 1000.0
 LAST = {"is_last": True, "adopt_within_s": 0.0}
@@ -174,3 +176,34 @@ def test_held_entry() -> None:
         plan = Schedule(AlertDecision(action, "why", 5.0), [])
         assert plan.change_of_held(4.0) == changes
     assert Schedule(AlertDecision(HOLD, "why", 5.0), []).change_of_held(5.0) == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "action"),
+    [
+        pytest.param({"action": JobAlertAction.WAIT}, AGREE, id="not-agreed"),
+        pytest.param({"action": JobAlertAction.SEND}, SEND, id="sends"),
+        pytest.param({"action": JobAlertAction.ADD}, SEND, id="adds"),
+        pytest.param({"action": JobAlertAction.LEAVE}, SKIP, id="another-node"),
+    ],
+)
+def test_job(facts: dict[str, Any], action: str) -> None:
+    """The alert of a run of a job is sent by the node on which its nodes agree."""
+    found = decision(job=JobPart(because="as agreed", **facts))
+    assert (found.action, found.because) == (
+        action,
+        "as agreed" if action != SEND else found.because,
+    )
+
+
+def test_job_does_not_widen_the_choice() -> None:
+    """A run whose alert is not wanted, or held for another attempt, does not ask its job."""
+    part = JobPart(action=JobAlertAction.SEND)
+    assert decision(job=part, is_well=True).action == SKIP
+    assert decision(job=part, ownership=NOT_LAST, outcome=TO_BE_RETRIED).action == HOLD
+
+
+def test_alert_asked_for_does_not_ask_the_job() -> None:
+    """A person who asks for the alert of a run gets it, whoever sends that of the job."""
+    facts = AlertFacts(wanted="failure", ended_at=ENDED, job=JobPart(action=JobAlertAction.LEAVE))
+    assert schedule(facts, ENDED, send_now=True).decision.action == SEND

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gpualert_common.collectives.rank_positions import CollectivePositions
 from gpualert_common.collectives.stall import Stall, StallKind
 from gpualert_common.structs import convert
 from gpualert_common.telemetry.source import Source
@@ -101,6 +102,24 @@ def test_dumps_of_all_ranks(variable: str, prefix: str, tmp_path: Path) -> None:
         source.close()
 
 
+def test_positions_of_a_machine_that_waits_for_another_one(prefix: str) -> None:
+    """Ranks that all wait for ranks of another machine show no stall, but where they are."""
+    with ranks_of_a_run({"TORCH_FR_DUMP_TEMP_FILE": prefix}) as leader:
+        source = opened("flight_recorder", leader)
+        for rank, calls in ((0, 3), (1, 3), (2, 2)):
+            write(prefix, rank, make_dump(calls, world=6))
+        sample(source)
+        (event,) = sample(source).of_kind("collective_positions")
+        found = convert(dict(event.fields), CollectivePositions)
+        call = "all_reduce of 8 elements"
+        assert [(one.rank, one.entered, one.completed, one.call) for one in found.ranks] == [
+            (0, 3, 2, call),
+            (1, 3, 2, call),
+            (2, 2, 2, ""),
+        ]
+        assert "3 ranks entered collective 2 to 3" in event.text
+
+
 def test_rank_without_a_dump(prefix: str) -> None:
     """A rank that wrote none, while all others entered the call, is reported as such."""
     with ranks_of_a_run({"TORCH_FR_DUMP_TEMP_FILE": prefix}) as leader:
@@ -141,7 +160,8 @@ def test_unreadable_dump(prefix: str) -> None:
             write(prefix, rank, make_dump(rank + 1))
         sample(source)
         events = sample(source).events
-        assert [event.what for event in events] == ["dump_unreadable", "collective_stall"]
+        kinds = ["dump_unreadable", "collective_positions", "collective_stall"]
+        assert [event.what for event in events] == kinds
         assert f"{prefix}0 is no flight recorder dump: it holds posix.system" in events[0].text
 
 

@@ -163,7 +163,7 @@ def test_job_pages(lab: Lab, browser: Browser, server: WebServer) -> None:
     write_digests(lab.home / "jobs", 750)
     hostile = JobDirectory(open_store(str(lab.home / "jobs")), "job-bad")
     for node in range(20):
-        digest = compose(node, 20, host=HOSTILE * 9 + str(node), name=HOSTILE * 9)
+        digest = compose(node, 20, job="job-bad", host=HOSTILE * 9 + str(node), name=HOSTILE)
         hostile.write_digest(end(digest, "cuda_oom", headline=HOSTILE * 9))
     for key, name in ((KEY, "17"), ("job-bad", HOSTILE * 9)):
         job = {"key": key, "name": name, "directory": str(lab.home / "jobs")}

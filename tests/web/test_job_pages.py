@@ -159,12 +159,14 @@ def test_hostile_jobs(lab: Lab, server: WebServer) -> None:
     directory = lab.home / "jobs"
     folder = directory / "job-bad" / "digests"
     folder.mkdir(parents=True)
-    digest = end(compose(1, host=HOSTILE, name=HOSTILE), "cuda_oom", headline=HOSTILE)
+    bad_node = compose(1, 4, job="job-bad", host=HOSTILE, name=HOSTILE)
+    digest = end(bad_node, "cuda_oom", headline=HOSTILE)
     JobDirectory(open_store(str(directory)), "job-bad").write_digest(digest)
     (folder / "cut.json").write_text('{"job": "job-bad", "ru')
     (folder / "huge.json").write_bytes(b"[" * 5_000_000)
     hostile = {"key": "job-bad", "name": HOSTILE, "directory": str(directory)}
     write_runs(lab, [*bad, hostile, "text", {"key": 7}, None])
+    assert "alert(1)" in wait_for(server, "/jobs/job-bad", 'id="folded"')
     for path in ("/", "/jobs", "/jobs/job-bad", "/jobs/job-bad?page=<b>", "/jobs/job-bad?page=-1"):
         answer = server.request(path=path)
         assert answer.status == 200, path

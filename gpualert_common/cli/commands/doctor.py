@@ -1,4 +1,7 @@
-"""Show the evidence sources that work here, and the requirements of the others."""
+"""Show the evidence sources that work here, and the requirements of the others.
+
+The job directory is tried, too, if there is one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json
+from gpualert_common.cli.job_directory_check import check_job, format_check
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
 from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct, to_builtins
@@ -35,8 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Try each source and print the result; the exit status is always 0."""
     findings = [_examine(name) for name in source.list_sources()]
+    jobs = check_job()
     if options.json:
-        printing.print_json({"schema": SCHEMA, "sources": to_builtins(findings)})
+        found = {"sources": to_builtins(findings), "jobs": to_builtins(jobs)}
+        printing.print_json({"schema": SCHEMA, **found})
         return 0
     width = max(len(one.name) for one in findings)
     for one in findings:
@@ -46,6 +52,7 @@ def execute(options: argparse.Namespace) -> int:
         for lead, text in (("why", one.why), ("remedy", one.remedy)):
             if text:
                 printing.print_lines(f"{'':{width}}  {'':5}  {lead}: {text}")
+    printing.print_lines(*format_check(jobs))
     return 0
 
 

@@ -11,6 +11,7 @@ from gpualert_common.cli.records import find_record
 from gpualert_common.codec import encode_part
 from gpualert_common.current_verdict import read_current_verdict
 from gpualert_common.listing.run_summary import summarize
+from gpualert_common.notify.job_part import JOB, read_part
 from gpualert_common.record import EXIT, OUTCOME, VERDICT, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report import markdown, terminal
@@ -64,6 +65,9 @@ def _page(record: Record, masks: Masks, layout: terminal.TerminalLayout | None) 
     if view.disposition == "running":
         lasted_s = max(0.0, time.time() - view.started_at)
     facts = list_facts(view, view.logs, zone="local" if layout else "UTC")
+    part = read_part(record)
+    if part is not None and record.has(JOB):
+        facts.append(("Job alert", text.line(part.because)))
     if layout is None:
         more = view.next_command
         page = markdown.render_page(view, lasted_s=lasted_s, now=now, facts=facts, more=more)

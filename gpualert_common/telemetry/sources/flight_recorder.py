@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gpualert_common.collectives.analysis import find_stall
 from gpualert_common.collectives.dump_reader import UnreadableDumpError, read_dump
+from gpualert_common.collectives.rank_positions import locate_ranks
 from gpualert_common.collectives.recorded_calls import read_trace
 from gpualert_common.collectives.stall_text import describe_stall
 from gpualert_common.collectives.trace import RankTrace
@@ -59,7 +60,9 @@ _State = tuple[int, int]
 class FlightRecorder(Source):
     """Events: ``collective_stall``, of "job": the ranks that the others wait for, with their call,
     as soon as the dumps show it, and ``collective_stall_over`` if newer ones show none.
-    ``dump_unreadable`` for a file that is no plain dump, and ``dump_requested``."""
+    ``collective_positions``, of "job": the collectives that each rank of this machine entered and
+    completed last, in the largest group, by which all machines together show the rank that is
+    behind.  ``dump_unreadable`` for a file that is no plain dump, and ``dump_requested``."""
 
     decides = (
         "stalled collectives, by the calls of each rank: who did not enter, and who called another "
@@ -126,8 +129,13 @@ class FlightRecorder(Source):
                     yield SourceEvent("dump_unreadable", f"rank:{rank}", str(error))
         sizes = [size for one in ranks.values() if (size := one.world_size) is not None]
         local = {rank for one in ranks.values() for rank in one.local_ranks} - unread
-        stall = find_stall(traces, max(sizes, default=None), local) if traces else None
+        world_size = max(sizes, default=None)
+        stall = find_stall(traces, world_size, local) if traces else None
         at = max(state[0] for _path, state in self._states.values()) / 1e9
+        positions = locate_ranks(traces, world_size)
+        if positions is not None:
+            fields = to_builtins(positions)
+            yield SourceEvent("collective_positions", "job", positions.describe(), fields, at)
         if stall is not None:
             self._is_stalled = True
             fields = to_builtins(stall)

@@ -28,7 +28,7 @@ from gpualert_common.launch_record import JobMembership
 from gpualert_common.live_facts import find_last_output, read_live_progress
 from gpualert_common.model import Verdict
 from gpualert_common.quantities import is_number, is_seconds
-from gpualert_common.record import Record
+from gpualert_common.record import EVENTS, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.spec import Ending
@@ -63,6 +63,7 @@ class DigestCollector:
         self._text = TextSanitizer(Redactor(known_secrets))
         self._telemetry = Telemetry()
         self._progress: tuple[tuple[int, ...], ProgressDigest | None] = ((), None)
+        self._warnings: tuple[int, tuple[str, ...]] = (0, ())
         self._stacks: tuple[int, float, tuple[StackGroupDigest, ...]] = (0, 0.0, ())
 
     def collect(self, renewal: Renewal, now: float | None = None) -> Digest:
@@ -78,7 +79,9 @@ class DigestCollector:
         ending, verdict = self._read_end()
         node = _find_count(job.get("node"))
         ended_at = None if ending is None else ending.ended_at
-        ranks = collect_ranks(self._telemetry, node, ended_at or now)
+        progress = self._collect_progress()
+        moved_at = (None if progress is None else progress.position_at) or 0.0
+        ranks = collect_ranks(self._telemetry, node, ended_at or now, moved_at)
         has_ended = verdict is not None or (ending is not None and not record.is_verdict_pending)
         digest = Digest(
             job=job.get("key") or record.run_id,
@@ -105,7 +108,7 @@ class DigestCollector:
             ranks=tuple(
                 replace(one, pending=self._text.line(one.pending, _LINE)) for one in ranks.ranks
             ),
-            progress=self._collect_progress(),
+            progress=progress,
             telemetry=collect_telemetry(self._telemetry, ended_at or now),
             stacks=self._collect_stacks(node),
             clock=renewal.clock,
@@ -139,11 +142,17 @@ class DigestCollector:
             return ending, None
 
     def _list_warnings(self) -> tuple[str, ...]:
-        try:
-            active = WarningState(self._record.events()).list_active()
-        except (OSError, RecordError):
-            return ()
-        return tuple(self._text.line(kind, _LINE) for kind, _since, _summary in active)
+        """Return the kinds of the active warnings; the events are read again if there are more."""
+        status = self._record.log_status(EVENTS)
+        size = 0 if status is None else status.st_size
+        if size != self._warnings[0]:
+            try:
+                active = WarningState(self._record.events()).list_active()
+            except (OSError, RecordError):
+                active = []
+            kinds = tuple(self._text.line(kind, _LINE) for kind, _since, _summary in active)
+            self._warnings = size, kinds
+        return self._warnings[1]
 
     # -- texts -----------------------------------------------------------------------------
 

@@ -1,0 +1,128 @@
+"""Jobs: how the commands find them, in a job directory and in the records of this machine."""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpualert_common.cli import printing
+from gpualert_common.cli.records import open_records
+from gpualert_common.errors import RecordError, StoreError, UsageError
+from gpualert_common.job_store.opening import open_store
+from gpualert_common.jobs.loading import (
+    LoadedJob,
+    find_keys,
+    list_jobs,
+    load_job,
+    load_recorded_job,
+)
+from gpualert_common.launch_record import JobMembership
+from gpualert_common.record import Record
+from gpualert_common.settings import load_settings
+from gpualert_common.structs import Struct
+from gpualert_common.suggestions import suggest
+
+_MOST_READ = 200
+"""Newest jobs of a directory that are read for a name: one digest of each."""
+
+
+class FoundJob(Struct, frozen=True):
+    """A job that a person named, with its key."""
+
+    key: str
+    job: LoadedJob
+
+
+class _RecordedJob(Struct, frozen=True):
+    """The runs of one job that this machine has records of."""
+
+    membership: JobMembership
+    records: tuple[Record, ...]
+
+
+def find_job(options: argparse.Namespace) -> FoundJob:
+    """Return the job that JOB names.
+
+    The job directory is that of the call, else that of the job's records here, else the configured
+    one; without any, the records of this machine show the job.  Raises UsageError, StoreError.
+    """
+    recorded = _list_recorded(options)
+    own = next((one for one in recorded if _is_named(one, options.job)), None)
+    place = load_settings({"job_dir": options.job_dir})["job_dir"].value
+    if options.job_dir is None and own is not None:
+        place = own.membership.get("directory") or place
+    if place:
+        found = _find_in_directory(place, options, own)
+        if found is not None:
+            return found
+    if own is None:
+        keys = [one.membership.get("key", "") for one in recorded]
+        where = f" in {place}" if place else "; name its directory by --job-dir"
+        raise UsageError(f"no job {options.job!r}{where}{suggest(options.job, keys)}")
+    key = own.membership.get("key", "")
+    return FoundJob(key, load_recorded_job(key, own.records, options.attempt))
+
+
+def list_known_jobs(options: argparse.Namespace) -> Iterator[tuple[str, LoadedJob]]:
+    """Yield key and job of each in the job directory, then of the others that have records here."""
+    place = load_settings({"job_dir": options.job_dir})["job_dir"].value
+    jobs = list_jobs(open_store(place), options.limit) if place else []
+    yield from jobs
+    keys = {key for key, _ in jobs}
+    recorded = [] if options.job_dir else _list_recorded(options)
+    others = [one for one in recorded if one.membership.get("key") not in keys]
+    for one in others[: max(0, options.limit - len(jobs))]:
+        key = one.membership.get("key", "")
+        directory = one.membership.get("directory")
+        try:
+            job = load_job(open_store(directory), key) if directory else LoadedJob(None)
+        except StoreError as error:
+            printing.print_notes(f"gpualert: {error}; this machine's records show job {key}")
+            job = LoadedJob(None)
+        yield key, job if job.report is not None else load_recorded_job(key, one.records)
+
+
+def list_job_names(options: argparse.Namespace) -> list[str]:
+    """Return keys and names of the jobs that this machine has records of, newest first."""
+    memberships = [one.membership for one in _list_recorded(options)]
+    names = [name for one in memberships for name in (one.get("name"), one.get("key")) if name]
+    return list(dict.fromkeys(names))
+
+
+def _find_in_directory(
+    place: str, options: argparse.Namespace, own: _RecordedJob | None
+) -> FoundJob | None:
+    store = open_store(place)
+    known = None if own is None else own.membership.get("key")
+    keys = [known] if known else find_keys(options.job, store, _MOST_READ)
+    if len(keys) > 1:
+        raise UsageError(f"{options.job!r} names {len(keys)} jobs: {', '.join(keys[:5])}")
+    for key in keys:
+        job = load_job(store, key, options.attempt)
+        if job.report is not None or own is None:
+            return FoundJob(key, job)
+    return None
+
+
+def _list_recorded(options: argparse.Namespace) -> list[_RecordedJob]:
+    """Return the jobs of the records of this machine, the newest first."""
+    found: dict[str, list[Record]] = defaultdict(list)
+    memberships: dict[str, JobMembership] = {}
+    for record in open_records(options):
+        try:
+            job = record.spec.job
+        except RecordError:
+            continue
+        if job is not None and job.get("key"):
+            key = job.get("key", "")
+            memberships[key] = job
+            found[key].append(record)
+    newest = sorted(found, key=lambda key: found[key][-1].run_id, reverse=True)
+    return [_RecordedJob(memberships[key], tuple(found[key])) for key in newest]
+
+
+def _is_named(one: _RecordedJob, job: str) -> bool:
+    key = one.membership.get("key", "")
+    names = (key, one.membership.get("name"), key.partition("-")[2])
+    return job in names or any(record.run_id == job for record in one.records)

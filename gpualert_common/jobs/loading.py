@@ -1,0 +1,108 @@
+"""Reports of jobs for readers: from a job directory, or from the records of this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from gpualert_common.errors import GPUAlertError
+from gpualert_common.job_store.store import JobStore
+from gpualert_common.jobs.digest import StoredDigest
+from gpualert_common.jobs.digest_collection import make_digest
+from gpualert_common.jobs.job_directory import JobDirectory
+from gpualert_common.jobs.job_report import JobReport
+from gpualert_common.jobs.merging import JobMerger
+from gpualert_common.record import Record
+from gpualert_common.structs import Struct
+
+_DIGESTS = "digests"
+
+
+class LoadedJob(Struct, frozen=True):
+    """The report of a job, None without a digest of it.
+
+    ``damaged`` is the number of its digests that cannot be read: they count as missing.
+    """
+
+    report: JobReport | None
+    damaged: int = 0
+
+
+def load_job(store: JobStore, key: str, attempt: int | None = None) -> LoadedJob:
+    """Return the job with this key in a job directory as it is now.  Raises StoreError."""
+    directory = JobDirectory(store, key)
+    merger = JobMerger(key)
+    newest, damaged = 0.0, 0
+    for file in directory.list_digests():
+        stored = directory.read_digest(file)
+        if stored is None:
+            damaged += 1
+            continue
+        merger.add(stored)
+        newest = max(newest, stored.modified_at)
+    # The clock of the store is not known without a write: its newest stamp is not in the future.
+    return LoadedJob(merger.conclude(max(time.time(), newest), attempt), damaged)
+
+
+def list_jobs(store: JobStore, most: int) -> list[tuple[str, LoadedJob]]:
+    """Return key and job of the newest ones in a job directory, the newest first.
+
+    Raises StoreError.
+    """
+    changed = []
+    for key in store.list_folders(""):
+        files = store.list_files(f"{key}/{_DIGESTS}")
+        if files:
+            changed.append((max(file.modified_at for file in files), key))
+    newest = sorted(changed, reverse=True)[:most]
+    return [(key, load_job(store, key)) for _, key in newest]
+
+
+def load_recorded_job(key: str, records: Iterable[Record], attempt: int | None = None) -> LoadedJob:
+    """Return the job with this key as the records of this machine show it, without a directory."""
+    merger = JobMerger(key)
+    damaged = 0
+    for record in records:
+        try:
+            digest = make_digest(record)
+        except (GPUAlertError, OSError):
+            damaged += 1
+            continue
+        merger.add(StoredDigest(digest, digest.at))
+    return LoadedJob(merger.conclude(time.time(), attempt), damaged)
+
+
+def find_keys(job: str, store: JobStore, most: int) -> list[str]:
+    """Return the keys of the jobs in a directory that a name, a run id or a Slurm job id names.
+
+    Several jobs may have a name: the newest counts.  Names are in the digests, so one of each of
+    the *most* newest jobs is read, if no key fits.  Raises StoreError.
+    """
+    keys = store.list_folders("")
+    found = [key for key in keys if key == job or _is_short_for(job, key)]
+    if found:
+        return [job] if job in found else sorted(found)
+    changed = []
+    for key in keys:
+        files = store.list_files(f"{key}/{_DIGESTS}")
+        if any(file.name == f"{job}.json" for file in files):
+            return [key]
+        changed += [(max(file.modified_at for file in files), key)] if files else []
+    for _, key in sorted(changed, reverse=True)[:most]:
+        directory = JobDirectory(store, key)
+        files = directory.list_digests()
+        stored = directory.read_digest(files[0]) if files else None
+        if stored is not None and stored.digest.name == job:
+            return [key]
+    return []
+
+
+def _is_short_for(job: str, key: str) -> bool:
+    """Return whether a name is a key without its origin, or without a cluster and a step, too."""
+    _, _, name = key.partition("-")
+    if name == job:
+        return True
+    if not key.startswith("slurm-") or not job[:1].isdecimal():
+        return False
+    number = name.rpartition("-")[2]
+    return job in (number, number.partition(".")[0])
