@@ -148,6 +148,7 @@ marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
 test-core test-runs test-rest test-pages e2e-core e2e-pages nightly-core: $(VENV)/.ready
 e2e-pages: $(SITE)/.ready
+e2e-core nightly-core: $(STORES)/.ready
 test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
@@ -173,10 +174,10 @@ test-prefect e2e-prefect nightly-prefect:
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
 	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest test-pages)
 
-e2e: debian $(VENV)/.torch $(SITE)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
+e2e: debian $(VENV)/.torch $(SITE)/.ready $(STORES)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
 	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core e2e-pages)
 
-nightly: debian $(VENV)/.torch $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
+nightly: debian $(VENV)/.torch $(STORES)/.ready $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
 	$(PY) -m pytest -m hypothesis --hypothesis-profile=random $(IN_CORE)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken

@@ -60,7 +60,7 @@ def test_transient_errors(proxy: FaultyProxy, store: PrunableStore, fault: str) 
 
 
 def test_lost_answer_of_a_create(proxy: FaultyProxy, store: PrunableStore) -> None:
-    """Who created a file and lost the answer learns that it did; the others, that they did not."""
+    """A creator that lost the answer learns that the file is its own; others, that it is not."""
     proxy.faults = ["lose"]
     assert store.create(PATH, b"mine") is True
     assert store.create(PATH, b"mine again") is False
