@@ -6,13 +6,20 @@ import time
 from collections.abc import Mapping, Sequence
 
 from gpualert_common.jobs.job_report import JobReport, JobState, NodePart, NodeSummary
+from gpualert_common.jobs.job_view import view_job
 from gpualert_common.pages.node_grid import MOST_MARKS, NodeGrid, draw_nodes
-from gpualert_common.pages.node_rows import FEW_NODES, NodeRow, fold_nodes, make_node_rows
+from gpualert_common.pages.node_rows import (
+    FEW_NODES,
+    NodeRow,
+    fold_nodes,
+    make_node_rows,
+    read_root_time,
+)
 from gpualert_common.report.formatting import short_duration
 from gpualert_common.report.formatting import time as format_time
 from gpualert_common.report.run_facts import Fact
 from gpualert_common.report.text_sanitizer import TextSanitizer
-from gpualert_common.report.verdict_view import VerdictView, view_verdict
+from gpualert_common.report.verdict_view import VerdictView
 from gpualert_common.report.wording import describe_attribution
 from gpualert_common.structs import Struct
 
@@ -53,7 +60,7 @@ class JobOverview(Struct, frozen=True, kw_only=True):
         return self.view.tone
 
 
-def view_job(
+def make_job_overview(
     report: JobReport,
     text: TextSanitizer,
     *,
@@ -68,11 +75,13 @@ def view_job(
 
     ``zone`` is UTC or local.
     """
-    view = view_verdict(report.verdict, text)
+    view = view_job(report, text.masks)
     nodes = report.nodes
     own = find_own_node(nodes, run_id)
     is_folded = len(nodes) > FEW_NODES
-    rows = fold_nodes(nodes, text, own) if is_folded else make_node_rows(nodes, text, own)
+    root_at = read_root_time(report)
+    fold = fold_nodes if is_folded else make_node_rows
+    rows = fold(nodes, text, own, root_at)
     shown = nodes[first_row : first_row + most_rows] if is_folded else ()
     return JobOverview(
         name=name_job(report.job, text.line(report.name, _MOST_NAME)),
@@ -85,7 +94,7 @@ def view_job(
         facts=tuple(_list_facts(report, view, zone)),
         grid=draw_nodes(nodes, most_marks),
         rows=tuple(rows[:most_folded]),
-        all_rows=tuple(make_node_rows(shown, text, own, nodes[:1])),
+        all_rows=tuple(make_node_rows(shown, text, own, root_at)),
         left_out=len(nodes) - len(shown) if is_folded else 0,
     )
 
@@ -128,7 +137,7 @@ def _summarize(report: JobReport, view: VerdictView) -> str:
         fault = describe_attribution(view.attribution)
         end = f" At fault: {fault}." if fault else ""
         return f"A part of the job has failed, and others still run.{end}"
-    return view.summarize(find_duration(report), "job")
+    return view.summarize(find_duration(report))
 
 
 def _describe_part(

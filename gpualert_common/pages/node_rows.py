@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from gpualert_common.jobs.job_report import NodeState, NodeSummary
+from gpualert_common.jobs.job_report import JobReport, NodePart, NodeState, NodeSummary
 from gpualert_common.jobs.node_names import fold_names
 from gpualert_common.pages.node_grid import (
     NodeKind,
@@ -69,17 +69,22 @@ class NodeRow(Struct, frozen=True, kw_only=True):
         return draw_sample(self.kind)
 
 
+def read_root_time(report: JobReport) -> float | None:
+    """Return the time of the root cause of a job; None where it is not known."""
+    at = to_finite_number(report.verdict.details.get("root_at"))
+    first = report.nodes[0] if report.nodes else None
+    if at is None and first is not None and first.part is NodePart.CULPRIT:
+        return first.failed_at
+    return at
+
+
 def make_node_rows(
     nodes: Sequence[NodeSummary],
     text: TextSanitizer,
     own: NodeSummary | None,
-    first: Sequence[NodeSummary] = (),
+    root_at: float | None,
 ) -> list[NodeRow]:
-    """Return a row for each node; ``first`` is that of the root, by default the first of them.
-
-    Nodes on one host have their numbers in their names.
-    """
-    root_at = _find_root_time(first or nodes)
+    """Return a row for each node; nodes on one host have their numbers in their names."""
     hosts = Counter(node.host for node in nodes)
     return [
         _make_row([node], text, own, root_at, is_numbered=hosts[node.host] > 1) for node in nodes
@@ -87,10 +92,12 @@ def make_node_rows(
 
 
 def fold_nodes(
-    nodes: Sequence[NodeSummary], text: TextSanitizer, own: NodeSummary | None
+    nodes: Sequence[NodeSummary],
+    text: TextSanitizer,
+    own: NodeSummary | None,
+    root_at: float | None,
 ) -> list[NodeRow]:
     """Return rows in which equal nodes are one, the gravest first, then the most."""
-    root_at = _find_root_time(nodes)
     groups: dict[tuple[object, ...], list[NodeSummary]] = {}
     for node in nodes:
         key = (find_kind(node), node.state, node.cause, node.disposition, node.exit_code)
@@ -133,10 +140,6 @@ def _make_row(
         run_id=text.line(one.run_id) if is_single else "",
         is_own=own is not None and any(node is own for node in nodes),
     )
-
-
-def _find_root_time(nodes: Sequence[NodeSummary]) -> float | None:
-    return nodes[0].failed_at if nodes and find_kind(nodes[0]) is NodeKind.CULPRIT else None
 
 
 def _find_delay(node: NodeSummary, root_at: float | None) -> float | None:

@@ -11,7 +11,7 @@ from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.web.job_groups import JobGroup, find_place, group_jobs
 from gpualert_common.web.job_reports import JobReports
-from gpualert_common.web.job_rows import ROWS_OF_NODES, collect_job, make_job_row
+from gpualert_common.web.job_rows import ROWS_OF_NODES, collect_job, make_listed_job
 from gpualert_common.web.page_numbers import read_page
 from gpualert_common.web.rendering import render_page
 from gpualert_common.web.run_index import RunIndex, UnknownRunError
@@ -45,7 +45,7 @@ class JobPages:
         text = TextSanitizer(Redactor())
         return render_page(
             "jobs",
-            rows=[make_job_row(one, found.get(one.place), text) for one in shown],
+            rows=[make_listed_job(one, found.get(one.place), text) for one in shown],
             count=len(groups),
             begin=begin,
             page=page,

@@ -13,8 +13,8 @@ from gpualert_common.pages.job_overview import (
     JobOverview,
     count_nodes,
     find_duration,
+    make_job_overview,
     name_job,
-    view_job,
 )
 from gpualert_common.record import RunState
 from gpualert_common.report.formatting import duration, short_duration
@@ -36,7 +36,7 @@ _MOST_RUNS = 50
 _MOST_NAME = 200
 
 
-class JobRow(Struct, frozen=True, kw_only=True):
+class ListedJob(Struct, frozen=True, kw_only=True):
     """One job of the list; its texts are masked and safe to show, "" where nothing is known."""
 
     address: str
@@ -60,7 +60,7 @@ class DetailedJob(Struct, frozen=True, kw_only=True):
     are the ids of its runs on this machine.
     """
 
-    row: JobRow
+    row: ListedJob
     overview: JobOverview | None
     remark: str
     is_changing: bool
@@ -71,7 +71,7 @@ class DetailedJob(Struct, frozen=True, kw_only=True):
     first_row: int
 
 
-def make_job_row(group: JobGroup, reading: JobReading | None, text: TextSanitizer) -> JobRow:
+def make_listed_job(group: JobGroup, reading: JobReading | None, text: TextSanitizer) -> ListedJob:
     """Return the row of a job: by its report, else by its runs on this machine."""
     report = reading.report if reading is not None else None
     newest = group.runs[0]
@@ -86,7 +86,7 @@ def make_job_row(group: JobGroup, reading: JobReading | None, text: TextSanitize
         badge, cause = _make_job_badge(report), report.verdict.cause
         headline = "" if report.verdict.is_healthy else report.verdict.headline
         started, lasted_s = report.started_at or None, find_duration(report)
-    return JobRow(
+    return ListedJob(
         address=group.address,
         key=group.key,
         name=name_job(group.key, text.line(report.name if report else group.name, _MOST_NAME)),
@@ -109,10 +109,10 @@ def collect_job(
     report = reading.report if reading is not None else None
     overview = None
     if report is not None:
-        overview = view_job(
+        overview = make_job_overview(
             report, text, zone="local", first_row=first_row, most_rows=ROWS_OF_NODES
         )
-    row = make_job_row(group, reading, text)
+    row = make_listed_job(group, reading, text)
     runs = make_rows(group.runs[:_MOST_RUNS], text)
     return DetailedJob(
         row=row,

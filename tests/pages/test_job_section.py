@@ -137,7 +137,7 @@ def test_folding_loses_no_node() -> None:
         make_node(index, part=part, state=state)
         for index, (part, state) in enumerate((p, s) for p in NodePart for s in NodeState)
     ] * 7
-    rows = fold_nodes(nodes, TextSanitizer(NoMasks()), None)
+    rows = fold_nodes(nodes, TextSanitizer(NoMasks()), None, None)
     assert sum(row.count for row in rows) == len(nodes)
     assert len(rows) <= len(NodePart) * len(NodeState)
 
@@ -234,7 +234,7 @@ def test_run_without_a_job(tmp_path: Path) -> None:
 
 
 def test_directory_without_an_answer(record: Record) -> None:
-    """Where the directory does not exist the section has one line with the reason."""
+    """A directory that does not exist leaves one line with the reason."""
     section = find_section(PageOutline(make_report(record)))
     assert "could not be read from its directory" in section.text
     assert "No such file or directory" in section.text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualert_common.pages.job_overview import JobOverview, name_job, view_job
+from gpualert_common.pages.job_overview import JobOverview, make_job_overview, name_job
 from gpualert_common.pages.node_grid import MOST_MARKS
 from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.pages.sections._interface import Room, Section
@@ -33,7 +33,7 @@ def _collect(run: ReportedRun, room: Room) -> ReportedJob | None:
     problem = run.text.line(reading.problem)
     if reading.report is None:
         return ReportedJob(name, None, problem or "no digest was found", "")
-    overview = view_job(
+    overview = make_job_overview(
         reading.report,
         run.text,
         run_id=run.record.run_id,
