@@ -23,7 +23,7 @@ READING_S = 15.0
 """Limit for one reading: the digests of 750 nodes take a second from a shared disk."""
 _KILLING_S = 1.0
 _MOST_REASON = 300
-_PROGRAM = "gpualert_common.jobs.reading_program"
+READING_PROGRAM = "gpualert_common.jobs.reading_program"
 
 
 class JobReading(Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ def read_job(directory: str, key: str, *, deadline_s: float = READING_S) -> JobR
     request = msgspec.json.encode(ReadingRequest(directory, key, deadline_s))
     try:
         program = start_program(
-            _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            READING_PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
     except OSError as error:
         return JobReading(problem=f"the reading program does not start: {error}", read_at=now)

@@ -38,7 +38,7 @@ def _read(request: ReadingRequest) -> JobReading:
     problem = ""
     while not reader.read_batch():
         if time.monotonic() >= until:
-            problem = "it is slow, and only a part of its digests was read"
+            problem = f"it is slow: a part of its digests was read in {request.deadline_s:g} s"
             break
     now = time.time()
     return JobReading(report=reader.conclude(now), problem=problem, read_at=now)

@@ -19,13 +19,15 @@ from gpualert_common.web.job_groups import JobPlace
 
 FRESH_S = 5.0
 """Age up to which a report is shown again."""
-_SETTLED_S = 60.0
+SETTLED_S = 60.0
 """The same for a job that has ended, and for a directory that cannot be read."""
 _REST = 10.0
 """A directory rests so many times as long as its reading took."""
 _MOST_KEPT = 200
 _MOST_WAITING = 64
 _WORKERS = 3
+_READING_S = 30.0
+"""Limit for one reading: the digests of 750 nodes, one by one, from an object store."""
 _SLOW_S = 5.0
 """A directory that failed after this time rests, for all its jobs."""
 _SILENT = "the job directory has not answered"
@@ -41,9 +43,14 @@ class _Entry:
 
 
 class JobReports:
-    """The reports of jobs.  Its methods can be called by several threads."""
+    """The reports of jobs.  Its methods can be called by several threads.
 
-    def __init__(self) -> None:
+    A report is shown again up to an age of ``fresh_s``, that of a job that has ended ``settled_s``.
+    """
+
+    def __init__(self, *, fresh_s: float = FRESH_S, settled_s: float = SETTLED_S) -> None:
+        self._fresh_s = fresh_s
+        self._settled_s = settled_s
         self._changed = threading.Condition()
         self._entries: OrderedDict[JobPlace, _Entry] = OrderedDict()
         self._waiting: deque[JobPlace] = deque()
@@ -101,14 +108,16 @@ class JobReports:
                 is_resting = self._rests.get(place[0], 0.0) > time.monotonic()
             began = time.monotonic()
             reading = (
-                JobReading(problem=_SILENT, read_at=time.time()) if is_resting else read_job(*place)
+                JobReading(problem=_SILENT, read_at=time.time())
+                if is_resting
+                else read_job(*place, deadline_s=_READING_S)
             )
             self._keep(place, reading, time.monotonic() - began)
 
     def _keep(self, place: JobPlace, reading: JobReading, took_s: float) -> None:
         with self._changed:
             if reading.report is None and took_s >= _SLOW_S:
-                self._rests[place[0]] = time.monotonic() + _SETTLED_S
+                self._rests[place[0]] = time.monotonic() + self._settled_s
             entry = self._entries.get(place)
             if entry is None:
                 return
@@ -117,7 +126,7 @@ class JobReports:
                 reading = replace(before, problem=reading.problem)
             report = reading.report
             is_over = report is None or (report.state is JobState.ENDED and report.is_settled)
-            rest = max(_SETTLED_S if is_over else FRESH_S, _REST * took_s)
+            rest = max(self._settled_s if is_over else self._fresh_s, _REST * took_s)
             entry.reading, entry.is_waiting = reading, False
             entry.next_at = time.monotonic() + rest
             self._changed.notify_all()

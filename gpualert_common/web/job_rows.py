@@ -153,7 +153,7 @@ def _explain(group: JobGroup, reading: JobReading | None) -> str:
         return "Its directory is being read."
     if reading.report is None:
         return f"Its directory has no report: {reading.problem or 'there is no digest in it'}."
-    return f"Its directory could not be read again: {reading.problem}." if reading.problem else ""
+    return f"This is not up to date: {reading.problem}." if reading.problem else ""
 
 
 def _list_facts(group: JobGroup, reading: JobReading | None, text: TextSanitizer) -> Sequence[Fact]:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpualert_common.codec import encode
-from gpualert_common.jobs.isolated_reading import JobReading, read_job
+from gpualert_common.jobs.digest_codec import decode_file
+from gpualert_common.jobs.isolated_reading import (
+    READING_PROGRAM,
+    JobReading,
+    ReadingRequest,
+    read_job,
+)
 from gpualert_common.jobs.job_record import JOB_REPORT
 from gpualert_common.jobs.job_report import JobReport, NodePart, NodeState, NodeSummary
 from gpualert_common.pages.node_grid import MOST_MARKS, NodeKind, draw_nodes, draw_sample, find_kind
 from gpualert_common.pages.node_rows import fold_nodes
 from gpualert_common.pages.report import load_sections, render_report
+from gpualert_common.processes.program import program_command
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
@@ -245,9 +254,23 @@ def test_stored_report_stands_in(record: Record) -> None:
     record.write_json(JOB_REPORT, encode(make_one_culprit()))
     page = PageOutline(make_report(record))
     assert list_rows(page, "Nodes, the culprit first")[0][0] == "gpu003"
-    assert re.search("could not be read: .*No such file", find_section(page).text)
+    assert re.search("could not be read whole: .*No such file", find_section(page).text)
     Path(record.path, JOB_REPORT).write_text('{"job": [')
     assert "could not be read from" in find_section(PageOutline(make_report(record))).text
+
+
+def test_slow_directory(tmp_path: Path) -> None:
+    """The digests that were read within the deadline are merged, and the rest is said to lack."""
+    write_digests(tmp_path, 100)
+    request = msgspec.json.encode(ReadingRequest(str(tmp_path), KEY, 0.0))
+    command = program_command(READING_PROGRAM)
+    done = subprocess.run(command, input=request, capture_output=True, check=True)
+    reading = decode_file(JobReading, done.stdout)
+    assert reading is not None
+    assert reading.report is not None
+    ended = [node for node in reading.report.nodes if node.state is NodeState.ENDED]
+    assert 0 < len(ended) < 100
+    assert "a part of its digests" in reading.problem
 
 
 def test_hanging_directory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,6 +203,23 @@ def test_silent_store(lab: Lab) -> None:
         assert time.monotonic() - began < 20.0
 
 
+def test_last_report_stays(tmp_path: Path) -> None:
+    """A directory that is gone leaves the report that was read before, with the reason."""
+    write_digests(tmp_path / "jobs", 4)
+    reports = JobReports(fresh_s=0.0, settled_s=0.0)
+    place = (str(tmp_path / "jobs"), KEY)
+    before = reports.read([place], 20.0)[place]
+    assert before.report is not None
+    assert before.problem == ""
+    shutil.rmtree(tmp_path / "jobs")
+    after = until(
+        lambda: found if (found := reports.read([place], 1.0)[place]).problem else None,
+        "a reading of the directory that is gone",
+    )
+    assert after.report == before.report
+    assert after.read_at == before.read_at
+
+
 def test_readings_are_bounded(tmp_path: Path) -> None:
     """A thousand jobs are asked for at once: nobody waits, and few are read at a time."""
     assert group_jobs([]) == []
