@@ -13,6 +13,7 @@
 | docs/channels.md, docs/evidence.md, docs/warnings.md | docstrings and settings of the plugins |
 | docs/configuration.md, options in docs/airflow.md, docs/prefect.md | declarations of the options |
 | docs/verdict.md, docs/verdict.schema.json | gpualert_common/model.py |
+| docs/job.schema.json, its part of docs/verdict.md | gpualert_common/jobs/job_report.py |
 | docs/python-api.md | signatures and docstrings |
 | docs/cli.md, docs/gpualert.1 | ``gpualert COMMAND --help`` |
 """
@@ -28,6 +29,7 @@ from docs.pages.channels import make_channels_page
 from docs.pages.cli import make_cli_page
 from docs.pages.configuration import format_options, make_configuration_page
 from docs.pages.evidence import make_evidence_page
+from docs.pages.job import make_job_schema
 from docs.pages.man import make_man_page
 from docs.pages.markdown import ROOT, replace_block
 from docs.pages.performance import make_performance_page
@@ -71,6 +73,7 @@ def make_pages() -> dict[Path, str]:
         DOCS / "performance.md": make_performance_page(),
         DOCS / "verdict.md": make_verdict_page(),
         DOCS / "verdict.schema.json": make_verdict_schema(),
+        DOCS / "job.schema.json": make_job_schema(),
         DOCS / "python-api.md": make_python_api_page(),
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from docs.pages.job import format_job_report
 from docs.pages.markdown import join_parts
 from gpualert_common.model import (
     SCHEMA,
@@ -156,7 +157,7 @@ def make_verdict_page() -> str:
         parts += [f"## {_TITLES[kind]}", table]
         if kind is Verdict:
             parts += _value_sections()
-    return join_parts(parts)
+    return join_parts([*parts, *format_job_report()])
 
 
 def make_verdict_schema() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -18,7 +19,6 @@ from gpualert_common.jobs.loading import (
     load_recorded_job,
 )
 from gpualert_common.launch_record import JobMembership
-from gpualert_common.record import Record
 from gpualert_common.settings import load_settings
 from gpualert_common.structs import Struct
 from gpualert_common.suggestions import suggest
@@ -38,7 +38,7 @@ class _RecordedJob(Struct, frozen=True):
     """The runs of one job that this machine has records of."""
 
     membership: JobMembership
-    records: tuple[Record, ...]
+    paths: tuple[str, ...]
 
 
 def find_job(options: argparse.Namespace) -> FoundJob:
@@ -61,7 +61,7 @@ def find_job(options: argparse.Namespace) -> FoundJob:
         where = f" in {place}" if place else "; name its directory by --job-dir"
         raise UsageError(f"no job {options.job!r}{where}{suggest(options.job, keys)}")
     key = own.membership.get("key", "")
-    return FoundJob(key, load_recorded_job(key, own.records, options.attempt))
+    return FoundJob(key, load_recorded_job(key, own.paths, options.attempt))
 
 
 def list_known_jobs(options: argparse.Namespace) -> Iterator[tuple[str, LoadedJob]]:
@@ -80,7 +80,7 @@ def list_known_jobs(options: argparse.Namespace) -> Iterator[tuple[str, LoadedJo
         except StoreError as error:
             printing.print_notes(f"gpualert: {error}; this machine's records show job {key}")
             job = LoadedJob(None)
-        yield key, job if job.report is not None else load_recorded_job(key, one.records)
+        yield key, job if job.report is not None else load_recorded_job(key, one.paths)
 
 
 def list_job_names(options: argparse.Namespace) -> list[str]:
@@ -107,7 +107,7 @@ def _find_in_directory(
 
 def _list_recorded(options: argparse.Namespace) -> list[_RecordedJob]:
     """Return the jobs of the records of this machine, the newest first."""
-    found: dict[str, list[Record]] = defaultdict(list)
+    found: dict[str, list[str]] = defaultdict(list)
     memberships: dict[str, JobMembership] = {}
     for record in open_records(options):
         try:
@@ -117,12 +117,12 @@ def _list_recorded(options: argparse.Namespace) -> list[_RecordedJob]:
         if job is not None and job.get("key"):
             key = job.get("key", "")
             memberships[key] = job
-            found[key].append(record)
-    newest = sorted(found, key=lambda key: found[key][-1].run_id, reverse=True)
+            found[key].append(record.path)
+    newest = sorted(found, key=lambda key: os.path.basename(found[key][-1]), reverse=True)
     return [_RecordedJob(memberships[key], tuple(found[key])) for key in newest]
 
 
 def _is_named(one: _RecordedJob, job: str) -> bool:
     key = one.membership.get("key", "")
     names = (key, one.membership.get("name"), key.partition("-")[2])
-    return job in names or any(record.run_id == job for record in one.records)
+    return job in names or any(os.path.basename(path) == job for path in one.paths)

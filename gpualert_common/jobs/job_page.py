@@ -25,7 +25,7 @@ def format_nodes(rows: Sequence[JobRow], width: int, *, colours: bool = False) -
     """Return the table of the nodes, the culprit first."""
     tones = [TONES[_choose_tone(row)] if colours else "" for row in rows]
     columns = [
-        Column("NODE", [_name(row) for row in rows], rank=0, least=12),
+        Column("NODE", [_name(row) for row in rows], rank=0, least=28),
         Column("RANKS", [row.ranks or "-" for row in rows], rank=4),
         Column("STATE", [row.state for row in rows], rank=2),
         Column("PART", [row.part for row in rows], rank=0, colours=tones),
@@ -71,7 +71,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _name(row: JobRow) -> str:
-    return row.nodes if row.count == 1 else f"{row.nodes} ({row.count})"
+    return row.nodes if row.count == 1 else f"{row.count} nodes {row.nodes}"
 
 
 def _choose_tone(row: JobRow) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.job_store.store import JobStore
@@ -14,8 +15,6 @@ from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.jobs.merging import JobMerger
 from gpualert_common.record import Record
 from gpualert_common.structs import Struct
-
-_DIGESTS = "digests"
 
 
 class LoadedJob(Struct, frozen=True):
@@ -51,20 +50,21 @@ def list_jobs(store: JobStore, most: int) -> list[tuple[str, LoadedJob]]:
     """
     changed = []
     for key in store.list_folders(""):
-        files = store.list_files(f"{key}/{_DIGESTS}")
+        files = JobDirectory(store, key).list_digests()
         if files:
             changed.append((max(file.modified_at for file in files), key))
     newest = sorted(changed, reverse=True)[:most]
     return [(key, load_job(store, key)) for _, key in newest]
 
 
-def load_recorded_job(key: str, records: Iterable[Record], attempt: int | None = None) -> LoadedJob:
-    """Return the job with this key as the records of this machine show it, without a directory."""
+def load_recorded_job(key: str, paths: Iterable[str], attempt: int | None = None) -> LoadedJob:
+    """Return the job with this key as the records at these paths show it, without a directory."""
     merger = JobMerger(key)
     damaged = 0
-    for record in records:
+    for path in paths:
         try:
-            digest = make_digest(record)
+            with closing(Record.open(path)) as record:
+                digest = make_digest(record)
         except (GPUAlertError, OSError):
             damaged += 1
             continue
@@ -84,7 +84,7 @@ def find_keys(job: str, store: JobStore, most: int) -> list[str]:
         return [job] if job in found else sorted(found)
     changed = []
     for key in keys:
-        files = store.list_files(f"{key}/{_DIGESTS}")
+        files = JobDirectory(store, key).list_digests()
         if any(file.name == f"{job}.json" for file in files):
             return [key]
         changed += [(max(file.modified_at for file in files), key)] if files else []

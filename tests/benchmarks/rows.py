@@ -12,6 +12,7 @@ from tests.benchmarks import (
     guardian,
     launch,
     listing,
+    merging,
     observing,
     redact,
     report,
@@ -47,6 +48,7 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "listing": listing.measure,
     "stacks": stacks.measure,
     "report": report.measure,
+    "merging": merging.measure,
 }
 
 ENGINES: dict[str, Callable[[Bench], Row]] = {

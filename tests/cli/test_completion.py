@@ -74,6 +74,12 @@ def test_runs(here: Lab) -> None:
     assert complete(here, f"gpualert show --state-dir {elsewhere} ") == ["last"]
 
 
+def test_jobs(here: Lab) -> None:
+    """A JOB is completed with the names and keys of the jobs of this machine's runs."""
+    here.gpualert("run", "--job", "my-job", "--", "true")
+    assert complete(here, "gpualert job ") == ["my-job", "job-my-job"]
+
+
 def test_causes(here: Lab) -> None:
     """A rule, and the cause of a filter, are completed with the causes."""
     expected = sorted(cause for cause in CAUSES if cause.startswith("cuda_"))

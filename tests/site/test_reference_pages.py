@@ -9,11 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from docs.pages.job import make_job_schema
 from docs.pages.python_api import make_python_api_page
 from docs.pages.verdict import make_verdict_page, make_verdict_schema
 from gpualert_common import model, run
+from gpualert_common.jobs.job_report import JobReport, NodeSummary
 from gpualert_common.structs import Struct
 
 ROOT = Path(__file__).parents[2]
@@ -88,3 +91,14 @@ def test_page_has_no_markup_of_docstrings() -> None:
     """No role and no literal of reStructuredText is left on the page of the Python API."""
     text = re.sub(r"```.*?```", "", make_python_api_page(), flags=re.DOTALL)
     assert not re.search(r":\w+:`|``|:param", text)
+
+
+@pytest.mark.parametrize("kind", [JobReport, NodeSummary])
+def test_report_of_a_job(kind: type[msgspec.Struct]) -> None:
+    """The page and the schema of the report of a job have each of its fields, described."""
+    names = [field.name for field in msgspec.structs.fields(kind)]
+    described = json.loads(make_job_schema())["$defs"][kind.__name__]["properties"]
+    assert sorted(described) == sorted(names)
+    assert all(one.get("description") or "$ref" in one for one in described.values())
+    page = make_verdict_page().partition("## The report of a job")[2]
+    assert all(f"| `{name}` |" in page for name in names)
