@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest \
 	test-pages e2e-pages
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
-.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
+.PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios simulation debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -182,6 +182,7 @@ nightly: debian $(VENV)/.torch $(STORES)/.ready $(FRAMEWORKS)/.ready .venv-corpu
 	$(PY) -m pytest -m hypothesis --hypothesis-profile=random $(IN_CORE)
 	$(PY) -m tests.upstream --airflow $(AIRFLOW)/bin/python --prefect $(PREFECT)/bin/python --class own --class broken
 	+$(MAKE) --no-print-directory scenarios
+	+$(MAKE) --no-print-directory simulation
 	+$(MAKE) --no-print-directory corpus
 	+$(MAKE) --no-print-directory matrix
 	+$(MAKE) --no-print-directory bench BENCH_ARGS=--compare
@@ -202,6 +203,10 @@ REAL ?= 2
 scenarios: $(VENV)/.ready  ## docs/scenarios.md from variants of the scenarios of each family (as root; nightly)
 	nice $(PY) -m tests.scenarios --variants $(VARIANTS) --real $(REAL) --page
 	nice $(PY) -m tests.scenarios.calibration --page
+
+# Jobs of 6,000 ranks in virtual time, with each fault and disturbance.
+simulation: $(VENV)/.ready  ## docs/job-scale.md from simulated jobs of 6,000 ranks (an hour on one core; nightly)
+	nice $(PY) -m tests.simulation --variants $(VARIANTS) --processes $(or $(shell nproc),1) --curve --page
 
 # A row is named as `python -m tests.matrix --list` prints it.  It takes ten minutes on two cores.
 ROWS ?=

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -34,7 +35,8 @@ class Node:
     def command(self, *command: str) -> tuple[str, ...]:
         """Return a command that runs on this node."""
         children = Path(f"/proc/{self.init.pid}/task/{self.init.pid}/children").read_text()
-        return ("nsenter", "-t", children.split()[0], "-n", "-u", "-p", "-m", "--", *command)
+        inside = ("nsenter", "-t", children.split()[0], "-n", "-u", "-p", "-m")
+        return (*inside, f"--wd={os.getcwd()}", "--", *command)
 
     def cut_cable(self) -> None:
         """Take the node off the network."""

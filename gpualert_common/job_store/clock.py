@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
-from gpualert_common.errors import StoreError
-from gpualert_common.job_store.store import JobStore
 from gpualert_common.structs import Struct
 
 _WHOLE_SECONDS_S = 1.0
@@ -29,14 +25,3 @@ def compare_clocks(before: float, after: float, modified_at: float) -> StoreCloc
     step = _WHOLE_SECONDS_S if modified_at.is_integer() else _TICK_S
     middle = (before + after) / 2
     return StoreClock(middle - (modified_at + step / 2), (after - before + step) / 2)
-
-
-def measure_clock(store: JobStore, folder: str, name: str, data: bytes) -> StoreClock:
-    """Write a file and return the offset of the local clock.  Raises StoreError."""
-    began, before = time.monotonic(), time.time()
-    store.write(f"{folder}/{name}", data)
-    after = before + time.monotonic() - began
-    file = next((one for one in store.list_files(folder) if one.name == name), None)
-    if file is None or not file.modified_at:
-        raise StoreError(f"{folder}/{name}: the store does not show the time of its last change")
-    return compare_clocks(before, after, file.modified_at)

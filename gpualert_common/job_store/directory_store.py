@@ -2,12 +2,6 @@
 
 Files appear whole: they are written under a name that no list shows, then renamed or, where only
 one process may have the name, linked.  Both are atomic on NFS, too.
-
-Access follows the job directory.  Folders have mode 0700 and files 0600, whatever the umask; in a
-directory that its group can write to, and that passes its group on (setgid, as in mode 2770), they
-have 2770 and 0660.  A file counts only if the owner of the job's folder, root, or in a directory of
-a group one of its members wrote it; a job's folder of another user is an error.  Links are never
-followed below the job directory.
 """
 
 from __future__ import annotations
@@ -21,6 +15,13 @@ from itertools import islice
 from typing import TypeVar
 
 from gpualert_common.errors import StoreError
+from gpualert_common.job_store.folder_access import (
+    PRIVATE_FILE,
+    SHARED_FILE,
+    is_shared,
+    name_hidden,
+    open_folder,
+)
 from gpualert_common.job_store.store import StoredFile
 from gpualert_common.job_store.store_path import is_plain_name, split_named, split_path
 from gpualert_common.job_store.transient_errors import repeat_transient
@@ -33,7 +34,6 @@ _TRANSIENT = frozenset(
 )
 _GONE = (FileNotFoundError, NotADirectoryError)
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 Result = TypeVar("Result")
 
@@ -58,7 +58,7 @@ class DirectoryStore:
         names = split_path(self._place, folder)
 
         def list_once() -> list[StoredFile]:
-            with self._open(names) as (fd, is_trusted):
+            with open_folder(self._place, names) as (fd, is_trusted):
                 return [
                     StoredFile(name, status.st_size, status.st_mtime)
                     for name, status in _scan(fd)
@@ -75,7 +75,7 @@ class DirectoryStore:
         names = split_path(self._place, folder)
 
         def list_once() -> list[str]:
-            with self._open(names) as (fd, is_trusted):
+            with open_folder(self._place, names) as (fd, is_trusted):
                 return [
                     name
                     for name, status in _scan(fd)
@@ -92,7 +92,7 @@ class DirectoryStore:
         *folders, name = split_named(self._place, path)
 
         def find_once() -> StoredFile | None:
-            with self._open(folders) as (fd, is_trusted):
+            with open_folder(self._place, folders) as (fd, is_trusted):
                 status = os.stat(name, dir_fd=fd, follow_symlinks=False)
                 if not stat.S_ISREG(status.st_mode) or not is_trusted(status):
                     return None
@@ -108,7 +108,7 @@ class DirectoryStore:
         *folders, name = split_named(self._place, path)
 
         def read_once() -> bytes | None:
-            with self._open(folders) as (fd, is_trusted):
+            with open_folder(self._place, folders) as (fd, is_trusted):
                 flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
                 if not stat.S_ISREG(os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode):
                     return None  # opening a device can already have an effect
@@ -170,7 +170,7 @@ class DirectoryStore:
         *folders, name = split_named(self._place, path)
 
         def remove_once() -> None:
-            with self._open(folders) as (fd, _is_trusted):
+            with open_folder(self._place, folders) as (fd, _is_trusted):
                 os.unlink(name, dir_fd=fd)
 
         with suppress(*_GONE):
@@ -181,7 +181,7 @@ class DirectoryStore:
         *folders, name = split_named(self._place, folder)
 
         def remove_once() -> None:
-            with self._open(folders) as (fd, _is_trusted):
+            with open_folder(self._place, folders) as (fd, _is_trusted):
                 _remove_tree(name, fd)
 
         with suppress(*_GONE):
@@ -190,54 +190,19 @@ class DirectoryStore:
     # -- folders ---------------------------------------------------------------------------
 
     @contextmanager
-    def _open(
-        self, names: list[str], *, make: bool = False
-    ) -> Iterator[tuple[int, Callable[[os.stat_result], bool]]]:
-        """Yield the descriptor of a folder, and the test of the owners of its files.
-
-        Raises StoreError for a folder in a job that neither its owner nor root made.
-        """
-        if make:
-            _make_folder(self._place, 0o700)
-        fd = os.open(self._place, _FOLDER_FLAGS)
-        try:
-            is_shared = _is_shared(os.fstat(fd))
-            owners: set[int] | None = None if is_shared else set()
-
-            def is_trusted(status: os.stat_result) -> bool:
-                return owners is None or not owners or status.st_uid in owners
-
-            for name in names:
-                inner = _enter(fd, name, make, is_shared)
-                os.close(fd)
-                fd = inner
-                status = os.fstat(fd)
-                is_ours = not make or is_shared or owners or _writes_as(fd, status.st_uid)
-                if not is_trusted(status) or not is_ours:
-                    raise StoreError(
-                        f"{self._place}: {name} belongs to user {status.st_uid}, whose jobs are "
-                        "not yours; name another place, or another job"
-                    )
-                if owners == set():
-                    owners = {0, status.st_uid}
-            yield fd, is_trusted
-        finally:
-            os.close(fd)
-
-    @contextmanager
     def _write_hidden(
         self, folders: list[str], data: bytes
     ) -> Iterator[tuple[int, str, os.stat_result]]:
         """Yield a folder and a new hidden file in it, with its status; it is removed at the end."""
-        with self._open(folders, make=True) as (fd, _is_trusted):
-            hidden = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
+        with open_folder(self._place, folders, make=True) as (fd, _is_trusted):
+            hidden = name_hidden()
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            file = os.open(hidden, flags, 0o600, dir_fd=fd)
+            file = os.open(hidden, flags, PRIVATE_FILE, dir_fd=fd)
             try:
                 try:
                     status = os.fstat(file)
-                    if _is_shared(os.fstat(fd)):
-                        os.fchmod(file, 0o660)
+                    if is_shared(os.fstat(fd)):
+                        os.fchmod(file, SHARED_FILE)
                     _write_all(file, data)
                 finally:
                     os.close(file)  # where NFS reports a full disk
@@ -270,48 +235,6 @@ class DirectoryStore:
 
 def _is_transient(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in _TRANSIENT
-
-
-def _is_shared(status: os.stat_result) -> bool:
-    """True for a folder that its group can write to and that passes its group on."""
-    wanted = stat.S_ISGID | stat.S_IWGRP
-    return status.st_mode & wanted == wanted
-
-
-def _enter(fd: int, name: str, make: bool, is_shared: bool) -> int:
-    """Return the descriptor of a folder in a folder, which is made at need."""
-    if make:
-        mode = 0o2770 if is_shared else 0o700
-        if _make_folder(name, mode, fd) and is_shared:
-            os.chmod(name, mode, dir_fd=fd)  # the umask may have taken the group's rights away
-    try:
-        return os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=fd)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise NotADirectoryError(errno.ENOTDIR, "a folder in it is a link") from None
-        raise
-
-
-def _make_folder(name: str, mode: int, fd: int | None = None) -> bool:
-    """Return True for a folder that was made, False for one that exists."""
-    try:
-        os.mkdir(name, mode, dir_fd=fd)
-    except FileExistsError:
-        return False
-    return True
-
-
-def _writes_as(fd: int, uid: int) -> bool:
-    """True for the owner of a folder and for root; a server may show users under other numbers."""
-    if os.geteuid() in (0, uid):
-        return True
-    name = f".{os.getpid()}-{os.urandom(8).hex()}.tmp"
-    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=fd)
-    try:
-        return os.fstat(file).st_uid == uid
-    finally:
-        os.close(file)
-        os.unlink(name, dir_fd=fd)
 
 
 def _scan(fd: int) -> Iterator[tuple[str, os.stat_result]]:

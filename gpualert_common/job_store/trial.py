@@ -15,7 +15,7 @@ from gpualert_common.job_store.opening import open_store
 from gpualert_common.job_store.store import StoredFile
 from gpualert_common.structs import Struct, field
 
-_DATA = b'{"trial": true}'
+_DATA, _OTHER = b'{"trial": true}', b"{}"
 Result = TypeVar("Result")
 
 
@@ -48,11 +48,12 @@ def _try(trial: StoreTrial, deadline_s: float) -> None:
     folder = f"trial-{host}-{os.getpid()}-{os.urandom(4).hex()}"
     try:
         first, second = f"{folder}/first.json", f"{folder}/second.json"
+        _time(trial, "write", lambda: store.write(first, _OTHER))  # with the first connection
         began = time.time()
-        _time(trial, "write", lambda: store.write(first, _DATA))
-        written = time.time()
+        _time(trial, "renew", lambda: store.write(first, _DATA))
+        written = began + trial.seconds["renew"]
         is_first = _time(trial, "create", lambda: store.create(second, _DATA))
-        is_second = _time(trial, "create again", lambda: store.create(second, _DATA + b"\n"))
+        is_second = _time(trial, "create again", lambda: store.create(second, _OTHER))
         _require(is_first and not is_second, f"{trial.address}: a file can be created twice")
         files = _time(trial, "list", lambda: store.list_files(folder))
         names = sorted(file.name for file in files)

@@ -240,7 +240,7 @@ class JobAlert:
         self._write(name_cause(self._claim_of(), report, corrected), now)
         self._decided = JobAlertStep(
             JobAlertAction.SEND if before is None else JobAlertAction.ADD,
-            "it sends the alert of the job",
+            "this run sends the alert of the job",
             now + RENEW_S,
             report,
             name.attempt,

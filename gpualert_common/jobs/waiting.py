@@ -55,9 +55,13 @@ def find_due_time(
     silent = [node for node in nodes if node.state is not NodeState.ENDED and node.is_overdue]
     if len(silent) > len(nodes) / 2:  # the store failed, and its nodes come back one by one
         return min(bound, min(failed) + _SEVERAL_S)
+    absent = len(silent) + max(0, (expected or 0) - len(nodes))
+    is_weak = root is None or root.failure.kind < FailureKind.HUNG
+    may_return = is_weak and absent > 1
     if root is not None and not root.failure.is_provisional:
         kind = root.failure.kind
         wait_s = _STOPPED_S if root.rivals else _OF_KIND.get(kind, _STOPPED_S)
+        wait_s = _SEVERAL_S if may_return else wait_s
         heard_at = root.failure.run.heard_at
         if kind is FailureKind.SPECIFIC and not _has_trained(nodes):
             wait_s = _START_S
@@ -66,8 +70,7 @@ def find_due_time(
     if is_over:
         is_missing = expected is not None and len(nodes) < expected
         wait_s = _MISSING_S if is_missing else _ROOT_S
-        is_weak = root is None or root.failure.kind < FailureKind.HUNG
-        wait_s = _SEVERAL_S if is_weak and len(silent) > 1 else wait_s
+        wait_s = _SEVERAL_S if may_return else wait_s
         bound = min(bound, last_heard + wait_s)
     return bound
 

@@ -26,10 +26,16 @@ _ENDING_PLACES = ("SLURM_STEP_ID", "KUBERNETES_SERVICE_HOST")
 
 
 class JobDelivery:
-    """The agreement of one delivery; without one, nothing but the run decides."""
+    """The agreement of one delivery; without one, nothing but the run decides.
 
-    def __init__(self, record: Record, agreement: JobAgreement | None = None) -> None:
+    The record keeps it only if ``is_wanted``: a run whose alert nobody wants has no part in one.
+    """
+
+    def __init__(
+        self, record: Record, agreement: JobAgreement | None = None, *, is_wanted: bool = False
+    ) -> None:
         self._record = record
+        self._is_wanted = is_wanted
         self._agreement = agreement
         self._stored: JobPart | None = None
 
@@ -66,7 +72,7 @@ class JobDelivery:
     def _store(self) -> None:
         """Write the part into the record once it has changed, after the report that it needs."""
         agreement = self._agreement
-        if agreement is not None and agreement.part != self._stored:
+        if agreement is not None and self._is_wanted and agreement.part != self._stored:
             if agreement.report is not None:
                 store_report(self._record, agreement.report)
             store_part(self._record, agreement.part)
@@ -96,7 +102,7 @@ def agree(
         record, known_secrets, is_wanted=is_wanted, latest_at=_find_latest_time(record)
     )
     try:
-        yield JobDelivery(record, agreement)
+        yield JobDelivery(record, agreement, is_wanted=is_wanted)
     finally:
         agreement.close()
         os.close(lock_fd)

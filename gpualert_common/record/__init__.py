@@ -17,6 +17,8 @@ claim.json          the attempt that took the result; written once              
 outcome.json        the state of the engine's task                                  after the end
 successor.json      marks that a later attempt at the task has begun                after the end
 outbox/             alerts and their states, one file each                          after the end
+job.json            the node that sends the alert about its job, and why            after the end
+job_report.json     the job as the alert of this run shows it                       after the end
 baseline.json       files that existed when the run began                           during the run
 bundle.*.json       manifest of the files of a message                              after the end
 sender.log          errors of the sender of alerts, else empty                      after the end

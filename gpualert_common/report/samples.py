@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.model import Artifact, Fate
+from gpualert_common.report.alerted_job import AlertedJob, AlertedNodes
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.task_view import TaskView
 from gpualert_common.report.verdict_view import EvidenceItem
@@ -133,4 +134,55 @@ UNEXPLAINED = replace(
 )
 """A run about which almost nothing is known: every optional part is empty."""
 
-SAMPLES = {"failed": FAILED, "completed": COMPLETED, "unexplained": UNEXPLAINED}
+JOB = replace(
+    FAILED,
+    job="llama-70b",
+    host="gpu7",
+    attempt=1,
+    final=True,
+    state=None,
+    task=None,
+    headline="CUDA out of memory on gpu7 (rank 61): 2.0 GiB requested on a 79.2 GiB card",
+    shows=(
+        EvidenceItem(
+            "CUDA out of memory: 2.0 GiB requested on a 79.2 GiB card",
+            "digest of gpu7, rank 61",
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+        ),
+    ),
+    warnings=(),
+    log_tail=(),
+    next_command="gpualert job slurm-48213",
+    artifacts=(),
+    beyond_cap=0,
+    notes=(),
+    redactions=0,
+    alerted_job=AlertedJob(
+        key="slurm-48213",
+        name="llama-70b",
+        attempt=1,
+        number=1,
+        culprit="gpu7",
+        rank="61",
+        culprit_record="/var/lib/gpualert/runs/20261121-023011-120440-77ab",
+        is_here=False,
+        node_count=64,
+        expected_nodes=64,
+        rows=(
+            AlertedNodes(nodes="gpu7", count=1, ranks="56-63", state="failed", part="culprit",
+                         cause="cuda_oom", since_root="+0.0s", last_step="11999",
+                         is_culprit=True),
+            AlertedNodes(nodes="gpu[0-6,8-63]", count=63, ranks="0-55, 64-511", state="failed",
+                         part="cascade", cause="collective", since_root="+1.2s to +4.8s",
+                         last_step="11999", is_culprit=False),
+        ),
+        table=(
+            "NODE                RANKS         STATE   PART     CAUSE       SINCE ROOT",
+            "gpu7                56-63         failed  culprit  cuda_oom    +0.0s",
+            "gpu[0-6,8-63] (63)  0-55, 64-511  failed  cascade  collective  +1.2s to +4.8s",
+        ),
+    ),
+)  # fmt: skip
+"""A job of 64 nodes, whose alert another node sends than the one at fault."""
+
+SAMPLES = {"failed": FAILED, "completed": COMPLETED, "unexplained": UNEXPLAINED, "job": JOB}

@@ -13,8 +13,8 @@ from gpualert_common.report.samples import SAMPLES
 def check_templates(folder: str) -> list[str]:
     """Return the faults of the templates in ``folder``, a line each.
 
-    Each is tried on a failure, a success, and a run of which nothing is known.  A template that no
-    message uses is a fault, too: its name may be misspelled.
+    Each is tried on a failure, a success, a run of which nothing is known, and a job.  A template
+    that no message uses is a fault, too: its name may be misspelled.
     """
     found: dict[str, None] = {}
     for sample in SAMPLES.values():

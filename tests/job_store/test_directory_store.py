@@ -41,11 +41,14 @@ def modes(top: Path) -> list[int]:
 
 
 @pytest.mark.usefixtures("open_umask")
-def test_private_by_default(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777, 0o770, 0o2777])
+def test_private_by_default(tmp_path: Path, mode: int) -> None:
     """Folders and files are for their owner alone, whatever the umask and the job directory."""
-    (tmp_path / "jobs").mkdir(mode=0o777)
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs").chmod(mode)
     open_store(str(tmp_path / "jobs")).write(PATH, b"x")
-    assert modes(tmp_path / "jobs") == [0o700, 0o700, 0o600]
+    inherited = mode & 0o2000
+    assert modes(tmp_path / "jobs") == [0o700 | inherited, 0o700 | inherited, 0o600]
 
 
 def test_shared_by_a_group(tmp_path: Path) -> None:

@@ -193,9 +193,10 @@ def test_place_that_ends_the_sender(lab: Lab) -> None:
 def test_owner_is_killed(lab: Lab) -> None:
     """After the death of the owner of the claim, another node sends the alert."""
     job = RealNodes(lab, 3)
-    job.start(0, "raise ValueError('bad value')").wait(DEADLINE_S)
+    owner = job.start(0, "raise ValueError('bad value')")
     until(job.claims, "the claim", DEADLINE_S)
     job.kill_sender(0)
+    owner.wait(DEADLINE_S)
     job.start(1, "raise ValueError('bad value')").wait(DEADLINE_S)
     until(job.mails, "the alert of another node", 2 * DEADLINE_S)
     assert job.claims() == ["1-1-2.json", "1-1.json"]

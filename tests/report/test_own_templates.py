@@ -27,7 +27,7 @@ BOMBS = {
         "{{ alert.jobb }}",
         "line 1: 'gpualert_common.report.run_view.RunView object' ",
     ),
-    "unknown_name": ("{{ job }}", "line 1: 'job' is undefined"),
+    "unknown_name": ("{{ run }}", "line 1: 'run' is undefined"),
     "syntax": ("{% if %}", "line 1: Expected an expression"),
     "unclosed": ("a\n\n{{", "line 3: unexpected 'end of template'"),
     "nothing": ("\n  \n", "it is empty"),

@@ -11,6 +11,7 @@ import pytest
 
 from gpualert_common.model import Artifact, Fate, SecondaryCause
 from gpualert_common.report.alert_phrases import AlertPhrases
+from gpualert_common.report.alerted_job import AlertedJob, AlertedNodes
 from gpualert_common.report.message import render_alert
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.samples import FAILED
@@ -43,11 +44,18 @@ def test_every_field_has_a_row(name: str, kind: Any) -> None:
         ("alert.artifacts", Artifact),
         ("alert.secondary", SecondaryCause),
         ("alert.task", TaskView),
+        ("job.rows", AlertedNodes),
     ],
 )
 def test_fields_of_entries_are_named(row: str, kind: Any) -> None:
     """The fields of an entry are named in the row of the list, those of a task in its row."""
     assert set(re.findall(r"`(\w+)`", ROWS[row])) == set(fields(kind))
+
+
+def test_every_field_of_a_job_has_a_row() -> None:
+    """The table of a job lists its fields and properties, and no others."""
+    listed = {row.partition(".")[2] for row in ROWS if row.startswith("job.")}
+    assert listed == {*fields(AlertedJob), "is_addition", "place"}
 
 
 def test_other_names_are_documented() -> None:

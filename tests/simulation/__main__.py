@@ -2,72 +2,126 @@
 
 Each variant is a job in virtual time: nodes that renew their digests, a fault, and the senders that
 agree on one alert, on a store with the disturbance of the variant.  ``--fault NAME --disturbance
-NAME --seed N`` simulates one of them again, and ``--explain`` prints its nodes and the alert.
+NAME --seed N`` simulates one of them again, and ``--explain`` prints its nodes and its alerts.
+``--curve`` adds smaller jobs.  ``--real`` runs the nodes as real processes on a real directory, a
+few variants of each fault, with at most 64 nodes.  ``--page`` writes docs/job-scale.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
+from tests.simulation.curve import CurvePoint, format_curve, measure_point
 from tests.simulation.disturbances import DISTURBANCES
 from tests.simulation.explanation import explain
 from tests.simulation.faults import FAULTS, OF_MANY_NODES
 from tests.simulation.job import RANKS_OF_NODE
+from tests.simulation.page import write_block
+from tests.simulation.real_processes import REAL_DISTURBANCES, run_real_trial
 from tests.simulation.tables import format_costs, format_failures, format_results, group_results
 from tests.simulation.trial import TrialResult, run_trial
 
-_CURVE = (8, 64, 512, 6000)
+Variant = tuple[str, str, int, int]
+"""Fault, disturbance, seed, and number of nodes."""
+_SMALLER = (8, 64, 512)
+_MOST_REAL_NODES = 64
 
 
 def list_variants(
     faults: Sequence[str], disturbances: Sequence[str], variants: int, nodes: int
-) -> Iterator[tuple[str, str, int, int]]:
-    """Yield fault, disturbance, seed and nodes of each variant: the disturbances take turns."""
+) -> Iterator[Variant]:
+    """Yield each variant: the disturbances take turns."""
     for fault in faults:
         if nodes > 1 or fault not in OF_MANY_NODES:
             for seed in range(variants):
                 yield fault, disturbances[seed % len(disturbances)], seed, nodes
 
 
-def run_all(variants: Sequence[tuple[str, str, int, int]], processes: int) -> list[TrialResult]:
+def run_all(variants: Sequence[Variant], processes: int) -> list[TrialResult]:
     """Return the results of all variants."""
     if processes == 1:
         return [run_trial(*one) for one in variants]
     with ProcessPoolExecutor(processes) as workers:
-        return list(workers.map(run_trial, *zip(*variants, strict=True), chunksize=8))
+        return list(workers.map(run_trial, *zip(*variants, strict=True), chunksize=4))
+
+
+def format_all(results: Sequence[TrialResult]) -> str:
+    """Return the tables of the results at one size."""
+    return "\n".join(
+        (
+            format_results("fault", group_results(results, lambda one: one.fault)),
+            format_results("disturbance", group_results(results, lambda one: one.disturbance)),
+            format_costs(results),
+        )
+    )
+
+
+def run_real(faults: Sequence[str], variants: int, nodes: int, speed: float) -> list[TrialResult]:
+    """Return the results of variants with real processes, one after the other."""
+    nodes = min(nodes, _MOST_REAL_NODES)
+    chosen = list_variants(faults, REAL_DISTURBANCES, variants, nodes)
+    return [run_real_trial(*one, speed) for one in chosen]
 
 
 def main() -> int:
     """Print the tables; return 1 where a verdict was wrong."""
+    options = _parse()
+    nodes = max(1, options.ranks // RANKS_OF_NODE)
+    faults = options.fault or list(FAULTS)
+    disturbances = options.disturbance or list(DISTURBANCES)
+    if options.explain:
+        print(explain(faults[0], disturbances[0], options.seed or 0, nodes))
+        return 0
+    began = time.monotonic()
+    if options.real:
+        results = run_real(faults, options.real, nodes, options.speed)
+    elif options.seed is not None:
+        results = [run_trial(one, disturbances[0], options.seed, nodes) for one in faults]
+    else:
+        variants = list(list_variants(faults, disturbances, options.variants, nodes))
+        results = run_all(variants, options.processes)
+    tables, failures = format_all(results), format_failures(results)
+    print(tables, failures, sep="\n")
+    points: list[CurvePoint] = []
+    if options.curve:
+        for ranks in (*(one for one in _SMALLER if one < options.ranks), options.ranks):
+            size = max(1, ranks // RANKS_OF_NODE)
+            same = ranks == options.ranks
+            variants = list(list_variants(faults, disturbances, options.variants, size))
+            found = results if same else run_all(variants, options.processes)
+            points.append(measure_point(ranks, size, found))
+        print(format_curve(points))
+    if options.json:
+        Path(options.json).write_text(json.dumps([one.to_json() for one in points], indent=1))
+    if options.page:
+        wrong = f"Wrong variants:\n\n```text\n{failures or 'none'}\n```\n"
+        head = f"{options.ranks} ranks on {nodes} nodes, {options.variants} variants of each fault."
+        write_block("results", f"{head}\n\n{tables}\n{wrong}")
+        write_block("curve", format_curve(points))
+    print(f"{len(results)} variants of {nodes} nodes in {time.monotonic() - began:.0f} s")
+    return 0 if all(one.is_right for one in results) else 1
+
+
+def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=int, default=6000)
     parser.add_argument("--variants", type=int, default=200, help="of each fault")
     parser.add_argument("--fault", action="append", choices=list(FAULTS))
     parser.add_argument("--disturbance", action="append", choices=list(DISTURBANCES))
     parser.add_argument("--seed", type=int, help="only this variant")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="that simulate at once")
     parser.add_argument("--explain", action="store_true", help="print one variant")
-    options = parser.parse_args()
-    faults = options.fault or list(FAULTS)
-    disturbances = options.disturbance or list(DISTURBANCES)
-    nodes = max(1, options.ranks // RANKS_OF_NODE)
-    if options.explain:
-        print(explain(faults[0], disturbances[0], options.seed or 0, nodes))
-        return 0
-    began = time.monotonic()
-    variants = list(list_variants(faults, disturbances, options.variants, nodes))
-    if options.seed is not None:
-        variants = [(fault, disturbances[0], options.seed, nodes) for fault in faults]
-    results = run_all(variants, options.processes)
-    print(format_results("fault", group_results(results, lambda one: one.fault)))
-    print(format_results("disturbance", group_results(results, lambda one: one.disturbance)))
-    print(format_costs(results))
-    print(format_failures(results))
-    print(f"{len(results)} variants of {nodes} nodes in {time.monotonic() - began:.0f} s")
-    return 0 if all(one.is_right for one in results) else 1
+    parser.add_argument("--real", type=int, default=0, help="real variants of each fault")
+    parser.add_argument("--speed", type=float, default=20.0, help="of the time of real processes")
+    parser.add_argument("--curve", action="store_true", help="smaller jobs, too")
+    parser.add_argument("--json", help="write the points of the curve to this file")
+    parser.add_argument("--page", action="store_true", help="write docs/job-scale.md")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.notify.job_agreement import NOTE_S
 from tests.simulation.composition import compose_ended, compose_running
 from tests.simulation.job import SimulatedJob, SimulatedNode
-from tests.simulation.store import SimulatedStore, StorePlace
+from tests.simulation.store import CountingStore, StorePlace
 from tests.simulation.virtual_time import Clock
 
 _DELIVERY_S = 1.0
@@ -68,7 +68,7 @@ class NodeProcesses:
         job: SimulatedJob,
         node: SimulatedNode,
         clock: Clock,
-        store: SimulatedStore,
+        store: CountingStore,
         outcome: JobOutcome,
     ) -> None:
         self._job, self._node, self._clock, self._outcome = job, node, clock, outcome

@@ -10,10 +10,10 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from gpualert_common.errors import StoreError
-from gpualert_common.job_store.store import StoredFile
+from gpualert_common.job_store.store import JobStore, StoredFile
 from tests.simulation.virtual_time import Clock
 
 Result = TypeVar("Result")
@@ -77,6 +77,12 @@ class StorePlace:
         """Return content and stamp of a file; None where it does not exist."""
         folder, _, name = path.rpartition("/")
         return self.folders.get(folder, {}).get(name)
+
+
+class CountingStore(JobStore, Protocol):
+    """A store that counts the bytes that are written to it."""
+
+    written_bytes: int
 
 
 class SimulatedStore:

@@ -82,7 +82,7 @@ def simulate(job: SimulatedJob) -> tuple[JobOutcome, StorePlace]:
         store = SimulatedStore(place, clock, chance, node.store, node.clock_offset_s)
         store.on_created = watch_claims
         processes = NodeProcesses(job, node, clock, store, outcome)
-        if job.has_trained and node.store.outages:
+        if job.has_trained and (node.store.outages or node.store.late_s):
             processes.store_earlier(place)
         ended_at = _earliest(node.dead_at, node.ended_at)
         clock.start(node.heard_from, processes.renew, ended_at)

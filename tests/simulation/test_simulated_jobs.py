@@ -1,0 +1,38 @@
+"""Simulated jobs: the verdict and the alert about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.disturbances import DISTURBANCES
+from tests.simulation.faults import FAULTS, OF_MANY_NODES
+from tests.simulation.trial import run_trial
+
+_NODES = 8
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault(fault: str) -> None:
+    """One alert goes out about a fault, and names its cause and its culprit."""
+    results = [run_trial(fault, "none", seed, _NODES) for seed in range(6)]
+    assert [one.answer for one in results if not one.is_right] == []
+
+
+@pytest.mark.parametrize("disturbance", DISTURBANCES)
+def test_disturbance(disturbance: str) -> None:
+    """A disturbance of the store, the clocks or the senders does not change the alert."""
+    results = [run_trial(fault, disturbance, 100, _NODES) for fault in FAULTS]
+    assert [one.answer for one in results if not one.is_right] == []
+
+
+@pytest.mark.parametrize("fault", [one for one in FAULTS if one not in OF_MANY_NODES])
+def test_one_node(fault: str) -> None:
+    """A job of one node has one alert, too."""
+    results = [run_trial(fault, "none", seed, 1) for seed in range(3)]
+    assert [one.answer for one in results if not (one.has_cause and one.has_one_alert)] == []
+
+
+def test_verdict_is_early() -> None:
+    """A job whose digests are all there has its alert within five seconds."""
+    results = [run_trial(fault, "none", 3, 64) for fault in ("time_limit", "preempted", "hang")]
+    assert [one.verdict_s for one in results if one.verdict_s > 5.0] == []
