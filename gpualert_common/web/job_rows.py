@@ -9,6 +9,7 @@ from gpualert_common.causes import NO_CAUSES
 from gpualert_common.jobs.isolated_reading import JobReading
 from gpualert_common.jobs.job_report import JobReport, JobState
 from gpualert_common.listing.condition import LIVE, determine_condition
+from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.pages.job_overview import (
     JobOverview,
     count_nodes,
@@ -53,6 +54,13 @@ class ListedJob(Struct, frozen=True, kw_only=True):
     runs: int
 
 
+class LocalRun(Struct, frozen=True):
+    """A run of the job on this machine, with its place in the job, such as "attempt 2, node 3"."""
+
+    run: RunRow
+    place: str
+
+
 class DetailedJob(Struct, frozen=True, kw_only=True):
     """Everything that the page of a job shows.
 
@@ -65,7 +73,7 @@ class DetailedJob(Struct, frozen=True, kw_only=True):
     remark: str
     is_changing: bool
     facts: tuple[Fact, ...]
-    runs: tuple[RunRow, ...]
+    runs: tuple[LocalRun, ...]
     runs_left_out: int
     local_runs: frozenset[str]
     first_row: int
@@ -113,7 +121,11 @@ def collect_job(
             report, text, zone="local", first_row=first_row, most_rows=ROWS_OF_NODES
         )
     row = make_listed_job(group, reading, text)
-    runs = make_rows(group.runs[:_MOST_RUNS], text)
+    newest = group.runs[:_MOST_RUNS]
+    runs = [
+        LocalRun(row, _describe_place(run))
+        for run, row in zip(newest, make_rows(newest, text), strict=True)
+    ]
     return DetailedJob(
         row=row,
         overview=overview,
@@ -125,6 +137,13 @@ def collect_job(
         local_runs=frozenset(run.run_id for run in group.runs),
         first_row=first_row,
     )
+
+
+def _describe_place(run: RunSummary) -> str:
+    """Return attempt and node of a run; "" where neither is known."""
+    job = run.job or {}
+    named = ((name, job.get(name)) for name in ("attempt", "node"))
+    return ", ".join(f"{name} {number}" for name, number in named if number is not None)
 
 
 def _make_job_badge(report: JobReport) -> StateBadge:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import time
+from email import message_from_bytes
 from pathlib import Path
 
 import msgspec
@@ -41,7 +42,7 @@ from tests.pages.kinds_of_jobs import (
     write_run,
 )
 from tests.pages.page_outline import Element, PageOutline
-from tests.supervised import processes
+from tests.supervised import Lab, processes, shell, until
 
 MOST_PAGE = 1_000_000
 
@@ -219,6 +220,20 @@ def test_secrets_of_digests_are_masked(record: Record) -> None:
     nodes = (replace(report.nodes[0], host=secret), *report.nodes[1:])
     verdict = replace(report.verdict, implies=f"The key {secret} is in it.")
     assert secret not in render(record, replace(report, nodes=nodes, verdict=verdict))
+
+
+@pytest.mark.e2e
+def test_report_of_an_alert(lab: Lab) -> None:
+    """The report that the alert about a job carries has the section."""
+    options = ("--job", "llama", "--job-dir", str(lab.home / "jobs"), "--notify", "mailbox")
+    lab.gpualert("run", *options, "--", *shell("echo CUDA out of memory; exit 1"))
+    folder = lab.state / "mailbox" / "new"
+    (path,) = until(lambda: list(folder.iterdir()) if folder.is_dir() else [], "the alert", 60.0)
+    message = message_from_bytes(path.read_bytes())
+    (page,) = [one for one in message.walk() if (one.get_filename() or "").endswith(".html")]
+    content = page.get_payload(decode=True)
+    assert isinstance(content, bytes)
+    assert "This run has the root cause." in find_section(PageOutline(content.decode())).text
 
 
 # -- the place that it comes from ------------------------------------------------------------

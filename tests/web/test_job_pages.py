@@ -85,6 +85,7 @@ def list_jobs(page: str) -> list[str]:
     return [html.unescape(one) for one in found]
 
 
+@pytest.mark.e2e
 def test_job_of_three_nodes(lab: Lab, server: WebServer) -> None:
     """A job has a row and a page, with the culprit, its nodes, and links to and from its runs."""
     culprit = run_node(lab, 1, *OOM)
@@ -98,6 +99,7 @@ def test_job_of_three_nodes(lab: Lab, server: WebServer) -> None:
     page = wait_for(server, "/jobs/slurm-17.0", "CUDA out of memory")
     for run_id in (culprit, *others):
         assert f'href="/runs/{run_id}"' in page
+    assert "attempt 1, node 1</span>" in page
     table = page[page.index('id="folded"') :]
     assert table.index("> culprit<") < table.index("> cascade<")
     assert table.index(culprit) < min(map(table.index, others))
@@ -190,6 +192,7 @@ def test_many_jobs(lab: Lab, server: WebServer) -> None:
     assert "Its directory has no report" in page
 
 
+@pytest.mark.e2e
 def test_silent_store(lab: Lab) -> None:
     """A store that never answers holds up no page for long, and its pages say what is missing."""
     with start_silent_store() as variables, start_server(env=make_env(lab, **variables)) as server:
