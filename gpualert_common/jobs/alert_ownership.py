@@ -82,16 +82,22 @@ class JobAlert:
     """The alert of one run that has ended, as a part of its job's alert.
 
     The owner of the claim sends the alert at ``latest_at`` even if the job is not settled: a
-    process that ends with its container has no more time.
+    process that ends with its container has no more time.  ``threads`` as for
+    :class:`~gpualert_common.jobs.job_reading.JobReader`.
     """
 
     def __init__(
-        self, directory: JobDirectory, own: Digest, *, latest_at: float = float("inf")
+        self,
+        directory: JobDirectory,
+        own: Digest,
+        *,
+        latest_at: float = float("inf"),
+        threads: int = 1,
     ) -> None:
         self._directory = directory
         self._own = own
         self._latest_at = latest_at
-        self._reader = JobReader(directory)
+        self._reader = JobReader(directory, threads)
         self._reader.add_own(own)
         self._place: ClaimedAttempt | None = None
         self._name: ClaimName | None = None

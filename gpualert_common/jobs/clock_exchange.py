@@ -101,10 +101,13 @@ class ClockExchange:
         for stamp in list(self._written)[:-_MOST_VERSIONS]:
             del self._written[stamp]
 
-    def serve(self, digest: Digest) -> None:
-        """Write the file of the reference, if this node is the reference: two requests."""
+    def serve(self, digest: Digest) -> bool:
+        """Write the file of the reference, if this node is the reference: two requests.
+
+        Return whether it is.
+        """
         if not self._is_reference(digest):
-            return
+            return False
         if self._reference is not None and self._reference.run_id != digest.run_id:
             self._change_reference()
         listed = self._directory.list_digests()
@@ -129,6 +132,7 @@ class ClockExchange:
         )
         self._directory.write_reference(reference)
         self._reference = reference
+        return True
 
     def _is_reference(self, digest: Digest) -> bool:
         """Return whether this node is the reference: the first one by its order, of those alive."""

@@ -21,6 +21,10 @@ _HANGS = frozenset(("idle_hang", "time_limit"))
 """Causes of an end that the ranks which the others wait for may explain."""
 
 
+_HANG_WARNINGS = frozenset(("hung", "log_silent", "gpu_idle"))
+"""Warnings of a run in progress that its stacks may explain."""
+
+
 class JobFacts(Struct, frozen=True, kw_only=True):
     """One attempt of a job.
 
@@ -66,6 +70,8 @@ def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
     losses = [one for node in nodes for one in node.failures if one.kind is FailureKind.LOST_PEER]
     loss = explain_losses(nodes, ranks, missing_count) if losses and root is None else None
     is_hang = root is not None and root.failure.cause in _HANGS
+    is_raised = any(not _HANG_WARNINGS.isdisjoint(run.warnings) for run in runs)
+    since = 0.0 if is_raised and root is None and not losses else None
     return JobFacts(
         nodes=nodes,
         ranks=ranks,
@@ -77,7 +83,11 @@ def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
         root=root,
         fault=NodeFault.NONE if root is None else find_node_fault(root, nodes),
         loss=loss,
-        stall=find_stall(nodes, None) if is_hang else None if loss is None else loss.stall,
+        stall=find_stall(nodes, since)
+        if is_hang or is_raised
+        else None
+        if loss is None
+        else loss.stall,
         straggler=find_straggler(nodes) if _has_no_failure(nodes) else None,
     )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpualert_common.jobs.failures import Failure, find_failure, has_good_end
 from gpualert_common.jobs.job_report import NodeState
 from gpualert_common.jobs.node_run import NodeRun
 from gpualert_common.jobs.silence import LOST_INTERVALS, is_silent
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 
 class JobNode(Struct, frozen=True, eq=False):
@@ -50,7 +50,7 @@ class JobNode(Struct, frozen=True, eq=False):
 def group_nodes(runs: Iterable[NodeRun], now: float) -> list[JobNode]:
     """Return the nodes of an attempt, in the order of their indexes and names."""
     by_place: dict[int | str, list[NodeRun]] = defaultdict(list)
-    for run in runs:
+    for run in _drop_shared_indexes(list(runs)):
         by_place[run.place].append(run)
     hosts = Counter(members[0].host for members in by_place.values())
     places = sorted(by_place, key=lambda one: (isinstance(one, str), one))
@@ -58,6 +58,16 @@ def group_nodes(runs: Iterable[NodeRun], now: float) -> list[JobNode]:
         _make_node(by_place[place], now, is_unique=hosts[by_place[place][0].host] == 1)
         for place in places
     ]
+
+
+def _drop_shared_indexes(runs: Sequence[NodeRun]) -> Iterator[NodeRun]:
+    """Yield runs without indexes that several hosts have, as the parts of separate allocations."""
+    hosts: dict[int | None, set[str]] = defaultdict(set)
+    for run in runs:
+        hosts[run.node].add(run.host)
+    for run in runs:
+        is_shared = run.node is not None and len(hosts[run.node]) > 1
+        yield replace(run, node=None) if is_shared else run
 
 
 def map_ranks(nodes: Sequence[JobNode]) -> Mapping[int, JobNode]:

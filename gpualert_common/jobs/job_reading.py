@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import StoredFile
@@ -21,10 +22,14 @@ _FRESH_S = 2.0
 
 
 class JobReader:
-    """Reads the digests of a job in batches; one that has not changed is read once."""
+    """Reads the digests of a job in batches; one that has not changed is read once.
 
-    def __init__(self, directory: JobDirectory) -> None:
+    ``threads`` of them are read at the same time: a bucket takes some 30 ms for each.
+    """
+
+    def __init__(self, directory: JobDirectory, threads: int = 1) -> None:
         self._directory = directory
+        self._threads = threads
         self._merger = JobMerger(directory.key)
         self._known: dict[str, tuple[float, int]] = {}
         self._failures: Counter[StoredFile] = Counter()
@@ -37,12 +42,11 @@ class JobReader:
             files = self._directory.list_digests()
             self._left = [file for file in files if self._known.get(file.name) != _stamp(file)]
             self._fresh_after = max((file.modified_at for file in files), default=0.0) - _FRESH_S
-        while self._left[:BATCH]:
-            batch, self._left = self._left[:BATCH], self._left[BATCH:]
-            for file in batch:
-                self._read(file)
-            return not self._left
-        return True
+        count = BATCH * self._threads
+        batch, self._left = self._left[:count], self._left[count:]
+        for file, found in zip(batch, self._read_all(batch), strict=True):
+            self._merge(file, found)
+        return not self._left
 
     def add_own(self, own: Digest) -> None:
         """Add the digest of the reader itself: it counts even where the store has an older one."""
@@ -52,17 +56,31 @@ class JobReader:
         """Return the report at a time by the clock of the store; None without a digest."""
         return self._merger.conclude(now)
 
-    def _read(self, file: StoredFile) -> None:
+    def _read_all(self, files: list[StoredFile]) -> Iterable[StoredDigest | StoreError | None]:
+        """Return the digests in these files, or why they could not be read."""
+        if self._threads == 1 or len(files) == 1:
+            return map(self._read, files)
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._read, files))
+
+    def _read(self, file: StoredFile) -> StoredDigest | StoreError | None:
         try:
-            stored = self._directory.read_digest(file)
-        except StoreError:
+            return self._directory.read_digest(file)
+        except StoreError as error:
+            return error
+
+    def _merge(self, file: StoredFile, found: StoredDigest | StoreError | None) -> None:
+        """Merge what a file has; one that cannot be read again and again counts as missing."""
+        if isinstance(found, StoreError):
             self._failures[file] += 1
             if self._failures[file] < _MOST_TRIES:
-                raise
-            stored = None
-        is_final = stored is not None and stored.digest.state is DigestState.ENDED
-        if stored is not None:
-            self._merger.add(stored)
+                raise found
+            found = None
+        is_final = found is not None and found.digest.state is DigestState.ENDED
+        if found is not None:
+            self._merger.add(found)
         if is_final or file.modified_at < self._fresh_after:
             self._known[file.name] = _stamp(file)
 

@@ -205,6 +205,8 @@ def _list_warnings(facts: JobFacts) -> tuple[VerdictWarning, ...]:
         names = fold_names(f"node {index}" for index in facts.missing)
         words = f"no digest of {names}" if names else f"no digest of {facts.missing_count} nodes"
         found.append(("missing_nodes", f"{words}, which the job expects"))
+    if facts.stall is not None and facts.state is JobState.RUNNING:
+        found.append(("hung", f"the ranks make no progress: {facts.stall.text}"))
     if facts.straggler is not None and (facts.failed or facts.state is JobState.RUNNING):
         found.append(("straggler", "; ".join(facts.straggler.texts)))
     raised: dict[str, list[str]] = {}

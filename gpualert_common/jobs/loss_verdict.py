@@ -187,7 +187,9 @@ def _describe_unknown(
     if all(one.cause == "unknown" for node in facts.nodes for one in node.failures):
         return replace(
             parts,
-            headline=f"Failed on {lost}, for an unknown reason",
+            headline=f"The end of the run is not known on {lost}"
+            if parts.disposition is Disposition.UNKNOWN
+            else f"Failed on {lost}, for an unknown reason",
             cause="unknown",
             family=None,
             fault_class=None,

@@ -41,7 +41,8 @@ class DigestRenewal:
         self._sequence = read_state(record).sequence
         self._change: tuple[object, ...] = ()
         job = record.spec.job or {}
-        self.schedule = RenewalSchedule.begin(job.get("nodes"), time.monotonic())
+        self._nodes = job.get("nodes")
+        self.schedule = RenewalSchedule.begin(self._nodes, time.monotonic(), job.get("node"))
 
     def update(self) -> None:
         """Renew the digest if that is due, or something important has changed."""
@@ -60,7 +61,8 @@ class DigestRenewal:
         try:
             self._exchange.write(digest)
             self._exchange.read_reference(digest.run_id)
-            self._exchange.serve(digest)
+            is_reference = self._exchange.serve(digest)
+            self.schedule.adjust(self._nodes, is_reference=is_reference)
         except StoreError as error:
             self._notes.note_failure(str(error))
         else:
@@ -69,7 +71,7 @@ class DigestRenewal:
             self._notes.note_success()
         self.schedule.note_renewal(time.monotonic())
         if self._sequence == 1:
-            self.schedule.hasten()  # the first one could not have the offset of the clock
+            self.schedule.note_first()
 
 
 def renew_digest(record: Record) -> None:

@@ -92,7 +92,8 @@ def _find_confidence(facts: JobFacts, root: Root) -> float:
     found = min(_MOST_CONFIDENCE, 0.6 if verdict is None else verdict.confidence)
     if failure.is_provisional:
         found = min(found, _PROVISIONAL)
-    if any(one.kind >= failure.kind for one in root.rivals):
+    is_weak = failure.kind is FailureKind.WEAK  # a kill on another node may explain it
+    if any(is_weak or one.kind >= failure.kind for one in root.rivals):
         found = min(found, _RIVALED)
     elif root.rivals:
         found = min(found, _WEAKER_RIVALS)

@@ -31,6 +31,7 @@ SILENCE_S = 120.0
 NOTE_S = 60.0
 """Time in which the store is to take the note that the alert was sent."""
 _RETRY_S = 15.0
+_THREADS = 8
 _POLL_S = 0.2
 _SENT, _REFUSED = b"s", b"r"
 
@@ -200,7 +201,7 @@ class _Negotiation:
             if not self._last.is_published:
                 own = self._publish(directory)
                 if is_wanted and alert is None and own is not None:
-                    alert = JobAlert(directory, own, latest_at=self._latest_at)
+                    alert = JobAlert(directory, own, latest_at=self._latest_at, threads=_THREADS)
             if alert is not None:
                 step = alert.step(self._now())
                 self._answer(_take_step(self._last, step))

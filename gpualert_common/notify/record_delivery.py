@@ -23,6 +23,11 @@ Secrets = Mapping[str, Mapping[str, str]]
 
 MARGIN_S = 2 * ATTEMPT_S
 """After ``retry_for_s`` a process may still be in an attempt; later the kernel ends it."""
+_AGREE_S = 60.0
+"""Time that the nodes of a job have at least to agree: more than the lease of a claim."""
+_AGREE_LATER_S = 200.0
+"""The same for an alert that an earlier run left: nobody waits for it, and the owner of a claim
+that is about to be sent has a longer lease."""
 _POLL_S = 0.05
 
 
@@ -35,6 +40,7 @@ def deliver(
     retry_failed: bool = False,
     verdict_within_s: float = 0.0,
     retry_for_s: float,
+    agree_within_s: float = _AGREE_S,
     on_progress: Callable[[list[OutboxEntry]], None] = lambda _entries: None,
 ) -> list[OutboxEntry]:
     """Queue and send the alerts of a run that has ended; return every entry with its new state.
@@ -44,7 +50,8 @@ def deliver(
     ``retry_failed`` also sends what had failed for good, by the extra channels where there are
     some.  An alert waits ``verdict_within_s`` for a late verdict, and is then sent without one.
     Transient faults are retried for ``retry_for_s``; what is open then stays queued.  A run with a
-    job directory first publishes its last digest, and agrees with the other nodes of its job.
+    job directory first publishes its last digest, and agrees with the other nodes of its job,
+    within ``retry_for_s``, or ``agree_within_s`` if that is more.
     ``on_progress`` is called with the entries again and again.  One process per channel is forked
     and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
     be read.
@@ -57,7 +64,7 @@ def deliver(
         decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
     is_wanted = decision.action in DUE and any(entry.state in OPEN for entry in entries)
     with agree(record, list_values(secrets), is_wanted=is_wanted and not send_now) as job:
-        for _wait in job.reach(retry_for_s):
+        for _wait in job.reach(max(retry_for_s, agree_within_s)):
             on_progress(_reload(entries))
         decision, entries = reconcile(
             record, extra_channels, send_now=send_now, secrets=secrets, job=job.part
@@ -171,7 +178,7 @@ def _deliver_due(path: str, retry_for_s: float) -> None:
         decision, entries = reconcile(record)
         states = OPEN if decision.action in DUE else (EntryState.PENDING,)
         if any(entry.state in states and entry.due <= time.time() for entry in entries):
-            deliver(record, retry_for_s=retry_for_s)
+            deliver(record, retry_for_s=retry_for_s, agree_within_s=_AGREE_LATER_S)
     finally:
         record.close()
 

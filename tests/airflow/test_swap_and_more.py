@@ -77,6 +77,24 @@ def test_outside_a_dag_run(lab: Lab) -> None:
     assert len(lab.records()) == 2
 
 
+def test_own_job(trials: Trials, lab: Lab) -> None:
+    """A task is a job of its own, which its record has with the job directory and the attempt."""
+    assert trials.train(f"command=['true'], job_dir={str(lab.home / 'jobs')!r}").error is None
+    job = lab.record().spec.job
+    assert job is not None
+    assert job["key"].startswith("airflow-")
+    assert (job["origin"], job["attempt"], job["nodes"]) == ("engine", 1, 1)
+    assert job["directory"] == str(lab.home / "jobs")
+
+
+def test_named_job(trials: Trials, lab: Lab) -> None:
+    """The name of a job is a template, so that the nodes of one DAG run can share it."""
+    assert trials.train("command=['true'], job='llm-{{ 6 * 7 }}'").error is None
+    job = lab.record().spec.job
+    assert job is not None
+    assert (job["key"], job["origin"]) == ("job-llm-42", "option")
+
+
 # -- XCom ----------------------------------------------------------------------------------
 
 

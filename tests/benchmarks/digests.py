@@ -38,14 +38,13 @@ def measure(bench: Bench) -> Row:
     for what, unit, rounds, way in (
         ("launch and end of true", "ms", 10, _time_launch),
         ("end of a run of 3 s", "ms", 10, _time_end),
-        ("all our processes", "% of a core", 5, _measure_all),
+        ("all our processes", "% of a core", 3, _measure_all),
     ):
         ways = {name: way(bench, given) for name, given in options.items()}
         found = interleave(ways, bench.amount(rounds, 1))
         for name, figures in found.items():
             row.add(f"{what}, {name}", figures, unit)
-    percents = [_measure_helper(bench, place) for _round in range(bench.amount(5, 1))]
-    helper = row.add("the helper process", percents, "% of a core")
+    helper = row.add("the helper process", _measure_helper(bench, place), "% of a core")
     row.promise("the helper process", helper.median, MOST_PERCENT, "% of a core")
     sizes = _measure_sizes(bench, place)
     for name, size in sizes.items():
@@ -94,11 +93,12 @@ def _measure_all(bench: Bench, options: tuple[str, ...]) -> Callable[[], float]:
     return run
 
 
-def _measure_helper(bench: Bench, options: tuple[str, ...]) -> float:
-    """Return the share of a core that the helper takes for the digests alone."""
+def _measure_helper(bench: Bench, options: tuple[str, ...]) -> list[float]:
+    """Return the shares of a core that the helper takes for the digests alone, in one run."""
     with _start(bench, options, bench.child("quiet", 1000)) as pid:
         time.sleep(bench.amount(_SETTLING_S, 3))
-        return _percent(bench, [one for one in descendants(pid) if _HELPER in _arguments(one)])
+        helpers = [one for one in descendants(pid) if _HELPER in _arguments(one)]
+        return [_percent(bench, helpers) for _part in range(bench.amount(3, 1))]
 
 
 def _percent(bench: Bench, processes: list[int]) -> float:

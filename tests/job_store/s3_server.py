@@ -18,7 +18,7 @@ from tests.supervised import free_port, until
 MOTO = Path(__file__).parents[2] / ".venv-stores/bin/python"
 BUCKET = "jobs"
 SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY"
-_ANSWER_S = 2.0
+_ANSWER_S = 20.0
 
 
 def client_environment(port: int) -> dict[str, str]:

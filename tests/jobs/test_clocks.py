@@ -342,6 +342,18 @@ def test_interval_follows_the_number_of_nodes(nodes: int | None) -> None:
     assert find_interval_s(8) == LEAST_INTERVAL_S
 
 
+def test_reference_renews_often() -> None:
+    """The reference of a large job renews every ten seconds, so that clocks are known to that."""
+    schedule = RenewalSchedule.begin(750, 0.0)
+    schedule.note_renewal(0.0)
+    schedule.note_first()
+    assert LEAST_INTERVAL_S < schedule.due_at < 2 * LEAST_INTERVAL_S
+    schedule.adjust(750, is_reference=True)
+    assert schedule.interval_s == LEAST_INTERVAL_S
+    schedule.adjust(750, is_reference=False)
+    assert schedule.interval_s == MOST_INTERVAL_S
+
+
 @pytest.mark.parametrize(("nodes", "spread_s"), [(1, 0.0), (750, 30.0)])
 def test_nodes_spread_their_renewals(nodes: int, spread_s: float) -> None:
     """The first digests of a large job are spread over some time, the next ones over a tenth."""

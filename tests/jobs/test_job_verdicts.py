@@ -17,6 +17,7 @@ from gpualert_common.jobs.digest import (
     TelemetryDigest,
 )
 from gpualert_common.jobs.job_report import JobReport, JobState, NodePart
+from gpualert_common.model import Disposition
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, GPUS, compose, end, lose, merge, stall, stand
 
@@ -541,6 +542,37 @@ def test_running_job() -> None:
     assert (report.state, report.verdict.disposition) == (JobState.RUNNING, "running")
     assert [one.kind for one in report.verdict.warnings] == ["silent_nodes"]
     assert not report.is_settled
+
+
+def test_hang_of_a_running_job() -> None:
+    """The ranks that the others wait for are named in a warning while the job runs."""
+    digests = [stall(compose(node, warnings=("hung",)), 40, behind=(13,)) for node in ALL]
+    first, second = merge(*digests, now=END + 9).verdict.warnings
+    assert "rank 13 never entered" in first.text
+    assert second.text == "the warning hung is raised on gpu[0-7]"
+    calm = [replace(one, warnings=()) for one in digests]
+    assert merge(*calm, now=END + 9).verdict.warnings == ()
+
+
+def test_unknown_end() -> None:
+    """A run whose end nobody saw is no failure with a cause."""
+    lost = end(compose(7), "unknown")
+    assert lost.verdict is not None
+    lost = replace(lost, verdict=replace(lost.verdict, disposition=Disposition.UNKNOWN))
+    report = merge(*all_with("none")[:7], lost)
+    assert (report.verdict.cause, report.verdict.disposition) == ("unknown", "unknown")
+    assert "not known on 1 node" in report.verdict.headline
+
+
+def test_same_index_on_two_hosts() -> None:
+    """Nodes of separate allocations, each with index 0, are two nodes."""
+    digests = [
+        replace(digest, node=0, nodes=1)
+        for digest in (lose(0, END + 1), end(compose(1), "cuda_oom", END, rank=9))
+    ]
+    report = merge(*digests)
+    assert [one.host for one in report.nodes] == ["gpu1", "gpu0"]
+    assert report.verdict.host == "gpu1"
 
 
 def test_ranks_by_task() -> None:

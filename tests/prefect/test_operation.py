@@ -31,7 +31,7 @@ from gpualert_common.errors import SupersededError, UsageError
 from gpualert_common.guardian import Attempt
 from gpualert_common.spec import RunSpec
 from tests.prefect.running import records
-from tests.supervised import is_alive, until
+from tests.supervised import Lab, is_alive, until
 
 pytestmark = pytest.mark.usefixtures("harness")
 
@@ -123,6 +123,14 @@ def test_commands_share_a_shell(home: Path) -> None:
     """A later command sees the variables of an earlier one, and runs after its failure."""
     commands = ["X=1", "cd /", "false", "echo $X $PWD"]
     assert TrainingOperation(commands=commands).run() == ["1 /"]
+
+
+def test_named_job(lab: Lab) -> None:
+    """The record of an operation has its job and the job directory."""
+    TrainingOperation(commands=["true"], job="llm", job_dir=str(lab.home / "jobs")).run()
+    job = lab.record().spec.job
+    assert job is not None
+    assert (job["key"], job["directory"]) == ("job-llm", str(lab.home / "jobs"))
 
 
 def test_fields_of_shell_operation(home: Path) -> None:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 from tests.simulation.curve import CurvePoint, format_curve, measure_point
@@ -34,20 +35,36 @@ _MOST_REAL_NODES = 64
 
 def list_variants(
     faults: Sequence[str], disturbances: Sequence[str], variants: int, nodes: int
-) -> Iterator[Variant]:
-    """Yield each variant: the disturbances take turns."""
-    for fault in faults:
-        if nodes > 1 or fault not in OF_MANY_NODES:
-            for seed in range(variants):
-                yield fault, disturbances[seed % len(disturbances)], seed, nodes
+) -> list[Variant]:
+    """Return all variants, those with the same seed together: the disturbances take turns."""
+    return [
+        (fault, disturbances[seed % len(disturbances)], seed, nodes)
+        for seed in range(variants)
+        for fault in faults
+        if nodes > 1 or fault not in OF_MANY_NODES
+    ]
 
 
-def run_all(variants: Sequence[Variant], processes: int) -> list[TrialResult]:
-    """Return the results of all variants."""
-    if processes == 1:
-        return [run_trial(*one) for one in variants]
+def run_all(variants: Sequence[Variant], processes: int, kept: Path | None) -> list[TrialResult]:
+    """Return the results of all variants; those in the file *kept* are not simulated again."""
+    found: dict[Variant, TrialResult] = {}
+    if kept is not None and kept.exists():
+        for line in kept.read_text().splitlines():
+            one = TrialResult(**json.loads(line))
+            found[one.fault, one.disturbance, one.seed, one.nodes] = one
+    missing = [one for one in variants if one not in found]
     with ProcessPoolExecutor(processes) as workers:
-        return list(workers.map(run_trial, *zip(*variants, strict=True), chunksize=4))
+        for variant, one in zip(missing, workers.map(run_variant, missing), strict=True):
+            found[variant] = one
+            if kept is not None:
+                with kept.open("a") as file:
+                    file.write(json.dumps(asdict(one)) + "\n")
+    return [found[one] for one in variants]
+
+
+def run_variant(variant: Variant) -> TrialResult:
+    """Return the result of one variant."""
+    return run_trial(*variant)
 
 
 def format_all(results: Sequence[TrialResult]) -> str:
@@ -83,8 +100,8 @@ def main() -> int:
     elif options.seed is not None:
         results = [run_trial(one, disturbances[0], options.seed, nodes) for one in faults]
     else:
-        variants = list(list_variants(faults, disturbances, options.variants, nodes))
-        results = run_all(variants, options.processes)
+        variants = list_variants(faults, disturbances, options.variants, nodes)
+        results = run_all(variants, options.processes, options.results)
     tables, failures = format_all(results), format_failures(results)
     print(tables, failures, sep="\n")
     points: list[CurvePoint] = []
@@ -92,8 +109,8 @@ def main() -> int:
         for ranks in (*(one for one in _SMALLER if one < options.ranks), options.ranks):
             size = max(1, ranks // RANKS_OF_NODE)
             same = ranks == options.ranks
-            variants = list(list_variants(faults, disturbances, options.variants, size))
-            found = results if same else run_all(variants, options.processes)
+            variants = list_variants(faults, disturbances, options.variants, size)
+            found = results if same else run_all(variants, options.processes, options.results)
             points.append(measure_point(ranks, size, found))
         print(format_curve(points))
     if options.json:
@@ -115,6 +132,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--disturbance", action="append", choices=list(DISTURBANCES))
     parser.add_argument("--seed", type=int, help="only this variant")
     parser.add_argument("--processes", type=int, default=1, help="that simulate at once")
+    parser.add_argument("--results", type=Path, help="keep them here, and go on from there")
     parser.add_argument("--explain", action="store_true", help="print one variant")
     parser.add_argument("--real", type=int, default=0, help="real variants of each fault")
     parser.add_argument("--speed", type=float, default=20.0, help="of the time of real processes")

@@ -130,8 +130,9 @@ class NodeProcesses:
         cost.seconds += self._clock.now() - began
 
     def _deliver(self, alert: JobAlert, step: JobAlertStep) -> None:
-        self._outcome.alerts.append(SentAlert(self._clock.now(), self._node.host, step))
+        decided_at = self._clock.now()
         self._clock.sleep(_DELIVERY_S)
+        self._outcome.alerts.append(SentAlert(decided_at, self._node.host, step))
         deadline = self._clock.now() + NOTE_S
         while True:
             try:

@@ -100,7 +100,7 @@ class FastStore:
 
 
 class _AlertLog(list[SentAlert]):
-    """Alerts of a process that may be killed: each is in a file before it is sent."""
+    """Alerts of a process that may be killed: each is in a file once it is sent."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -32,6 +32,7 @@ class TrialResult:
     fault: str
     disturbance: str
     seed: int
+    nodes: int
     has_cause: bool
     has_culprit: bool
     alerts: int
@@ -129,6 +130,7 @@ def judge(job: SimulatedJob, seed: int, outcome: JobOutcome, cpu_s: float) -> Tr
         fault=job.fault,
         disturbance=job.disturbance,
         seed=seed,
+        nodes=len(job.nodes),
         has_cause=has_cause,
         has_culprit=has_culprit,
         alerts=len({(one.step.attempt, one.step.number, one.by) for one in alerts}),
