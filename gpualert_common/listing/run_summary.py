@@ -12,6 +12,7 @@ from typing import Any
 from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
 from gpualert_common.history import make_past_run
+from gpualert_common.launch_record import JobMembership
 from gpualert_common.listing.condition import Condition, determine_condition
 from gpualert_common.listing.run_names import find_map_index, list_names
 from gpualert_common.record import Record, RunState
@@ -26,8 +27,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     ``names`` has the name to show first.  ``exit_code`` is that for Python, -n for signal n;
     ``shell_code`` that of a shell, 128+n.  ``user`` is the login name of the user who launched it,
     or the number of one without a name, on ``host``; ``owner`` the person or team that answers for
-    the task of an engine.  ``error`` is the reason why its record cannot be read; all other facts
-    are then unknown.
+    the task of an engine.  ``job`` is the job that it belongs to, with its place in it.  ``error``
+    is the reason why its record cannot be read; all other facts are then unknown.
     """
 
     run_id: str
@@ -52,6 +53,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     user: str | None = None
     host: str | None = None
     owner: str | None = None
+    job: JobMembership | None = None
     error: str | None = None
 
     @property
@@ -74,6 +76,13 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     def has_user(self, name: str) -> bool:
         """True if that user launched the run, or answers for its task."""
         return name in (self.user, self.owner)
+
+    def has_job(self, pattern: str) -> bool:
+        """True if the run belongs to the job of this key, or whose name matches a glob pattern."""
+        if self.job is None:
+            return False
+        names = (self.job.get("name", ""), self.job.get("key", ""))
+        return any(name and (fnmatchcase(name, pattern) or name == pattern) for name in names)
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``gpualert runs --json`` prints."""
@@ -129,6 +138,7 @@ def summarize(record: Record) -> RunSummary:
         user=None if spec.uid is None else name_user(spec.uid),
         host=spec.host,
         owner=spec.owner.get("task", {}).get("owner") or None,
+        job=spec.job,
     )
 
 

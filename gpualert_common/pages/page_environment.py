@@ -7,7 +7,11 @@ from functools import cache
 
 import jinja2
 
-STYLES = (("gpualert_common.pages", "report.css"), ("gpualert_common.charts", "chart.css"))
+STYLES = (
+    ("gpualert_common.pages", "report.css"),
+    ("gpualert_common.pages", "job.css"),
+    ("gpualert_common.charts", "chart.css"),
+)
 """Packages and files of the style sheets, in order."""
 
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from gpualert_common._version import __version__
 from gpualert_common.charts.drawing import TIME_LIMIT_S
+from gpualert_common.jobs.isolated_reading import JobReading
 from gpualert_common.model import Verdict
 from gpualert_common.pages.page_environment import STYLES, load_environment
 from gpualert_common.pages.reported_run import ReportedRun
@@ -54,13 +55,15 @@ def render_report(
     facts: Sequence[Fact] = (),
     refresh_s: int | None = None,
     drawing_s: float = TIME_LIMIT_S,
+    job: JobReading | None = None,
 ) -> str:
     """Return the report, in at most :data:`MOST_BYTES` of UTF-8.
 
     ``facts`` are those about the state of a run in progress, not yet masked.  A picture that is not
-    drawn within ``drawing_s`` is left out.
+    drawn within ``drawing_s`` is left out.  ``job`` is the job of the run by its directory; by
+    default it is that of the record.
     """
-    run = ReportedRun(record, verdict, masks, facts, drawing_s=drawing_s)
+    run = ReportedRun(record, verdict, masks, facts, drawing_s=drawing_s, job=job)
     sections = list(_render_sections(run))
     used = sum(len(one.html.encode()) for one in sections)
     for share in SHARES:

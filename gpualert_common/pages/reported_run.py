@@ -9,6 +9,8 @@ from functools import cached_property
 
 from gpualert_common.charts.drawing import TIME_LIMIT_S
 from gpualert_common.errors import RecordError
+from gpualert_common.jobs.isolated_reading import JobReading
+from gpualert_common.jobs.job_record import read_stored_job
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.record import OUTCOME, Event, Record
@@ -19,6 +21,7 @@ from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
 from gpualert_common.spec import Ending
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import read_dumps
+from gpualert_common.structs import replace
 from gpualert_common.telemetry.series import Telemetry
 
 
@@ -26,6 +29,7 @@ class ReportedRun:
     """One run with its verdict.  Damaged parts of its record are as if they were missing.
 
     ``state_facts`` are those about a run in progress, masked.  A picture may take ``drawing_s``.
+    ``job`` is the job of the run as it was read from its directory.
     """
 
     def __init__(
@@ -36,8 +40,10 @@ class ReportedRun:
         facts: Sequence[Fact] = (),
         *,
         drawing_s: float = TIME_LIMIT_S,
+        job: JobReading | None = None,
     ) -> None:
         self.record = record
+        self._job = job
         self.drawing_s = drawing_s
         self.verdict = verdict
         self.masks = masks
@@ -84,6 +90,17 @@ class ReportedRun:
         with suppress(RecordError, OSError):
             return read_dumps(self.record)
         return []
+
+    @cached_property
+    def job(self) -> JobReading | None:
+        """The job of the run: as its directory has it, else as the record does; None without it."""
+        if self._job is not None and self._job.report is not None:
+            return self._job
+        stored = read_stored_job(self.record)
+        if stored is None:
+            return self._job
+        problem = self._job.problem if self._job is not None else ""
+        return replace(stored, problem=problem)
 
     def format_time(self, at: float | None) -> str:
         """Return a time as this report shows all of them; "" where it is not known."""

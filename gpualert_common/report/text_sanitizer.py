@@ -45,13 +45,13 @@ class TextSanitizer:
     """
 
     def __init__(self, masks: Masks) -> None:
-        self._masks = masks
+        self.masks = masks
         self._in_excerpts = 0
 
     @property
     def masked(self) -> int:
         """Number of secrets that were masked so far."""
-        return self._in_excerpts + int(sum(self._masks.found.values()))
+        return self._in_excerpts + int(sum(self.masks.found.values()))
 
     def line(self, value: object, most: int = LINE) -> str:
         """Return the text on one line of at most ``most`` characters."""
@@ -75,4 +75,4 @@ class TextSanitizer:
         return tuple(text for one in values[:MOST_ITEMS] if (text := self.prose(one)))
 
     def _mask(self, value: object) -> str:
-        return self._masks.mask_text(cut_words(value, _MOST_READ)) if isinstance(value, str) else ""
+        return self.masks.mask_text(cut_words(value, _MOST_READ)) if isinstance(value, str) else ""

@@ -25,8 +25,10 @@ from gpualert_common.web.actions import Actions
 from gpualert_common.web.comparison import compare_runs
 from gpualert_common.web.credentials import Credentials, is_same_secret
 from gpualert_common.web.gate import SIGN_IN, Gate
+from gpualert_common.web.job_pages import JobPages
 from gpualert_common.web.log_download import stream_log
 from gpualert_common.web.machine_view import TelemetryCache
+from gpualert_common.web.page_numbers import read_page
 from gpualert_common.web.rendering import read_static, render_message, render_page
 from gpualert_common.web.run_details import collect_details
 from gpualert_common.web.run_filter import STATES, read_filter
@@ -60,6 +62,7 @@ class WebPages:
         self, places: Sequence[str], credentials: Credentials, *, has_actions: bool
     ) -> None:
         self._index = RunIndex(places)
+        self.jobs = JobPages(self._index)
         # The first list of many runs takes seconds where their summaries are not stored yet.
         threading.Thread(target=self._index.list_runs, name="gpualert-index", daemon=True).start()
         self._credentials = credentials
@@ -74,7 +77,7 @@ class WebPages:
         runs = self._index.list_runs()
         found = wanted.select(runs)
         pages = max(1, -(-len(found) // ROWS_OF_PAGE))
-        page = _read_page(request.query_params.get("page", "1"), pages)
+        page = read_page(request.query_params.get("page", "1"), pages)
         begin = (page - 1) * ROWS_OF_PAGE
         text = TextSanitizer(Redactor())
         rows = make_rows(found[begin : begin + ROWS_OF_PAGE], text)
@@ -87,6 +90,9 @@ class WebPages:
             causes=_list_values((run.cause for run in runs), wanted.given["cause"], text),
             users=_list_values(
                 (name for run in runs for name in (run.owner, run.user)), wanted.given["user"], text
+            ),
+            jobs=_list_values(
+                (run.job.get("name") for run in runs if run.job), wanted.given["job"], text
             ),
             total=len(runs),
             count=len(found),
@@ -117,7 +123,8 @@ class WebPages:
 
         is_download = "download" in request.query_params
         with self._open(request) as record, self._begin_long_work():
-            page = make_report(record, refresh_s=None if is_download else REFRESH_S)
+            job = self.jobs.read_job_of(record)
+            page = make_report(record, refresh_s=None if is_download else REFRESH_S, job=job)
             name = f"gpualert-{record.run_id}.html"
         headers = {"content-security-policy": _REPORT_POLICY}
         if is_download:
@@ -234,6 +241,8 @@ def make_application(
         routes=[
             Route("/", pages.list_runs),
             Route("/compare", pages.compare),
+            Route("/jobs", pages.jobs.list_jobs),
+            Route("/jobs/{key}", pages.jobs.show_job),
             Route("/runs/{run_id}", pages.show_run),
             Route("/runs/{run_id}/report", pages.show_report),
             Route("/runs/{run_id}/logs/{name}", pages.download_log),
@@ -305,11 +314,6 @@ async def _read_form(request: Request) -> dict[str, str]:
         return dict(parse_qsl(body.decode("ascii"), max_num_fields=10))
     except ValueError:
         raise RefusedFormError(400, "The form cannot be read.") from None
-
-
-def _read_page(text: str, pages: int) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
-    return min(max(number, 1), pages)
 
 
 def _list_values(values: Iterator[str | None], chosen: str, text: TextSanitizer) -> list[str]:

@@ -8,13 +8,16 @@ from functools import cache
 import jinja2
 from starlette.responses import HTMLResponse, Response
 
-from gpualert_common import charts
+from gpualert_common import charts, pages
 from gpualert_common.report import formatting
 
 _FOLDER = os.path.dirname(__file__)
 _OWN = os.path.join(_FOLDER, "static")
+_PAGES = os.path.dirname(pages.__file__)
+"""Its templates are found, too: pages share the parts about a job with the report."""
 _STATIC = {
     "web.css": (_OWN, "text/css; charset=utf-8"),
+    "job.css": (_PAGES, "text/css; charset=utf-8"),
     "chart.css": (os.path.dirname(charts.__file__), "text/css; charset=utf-8"),
     "web.js": (_OWN, "text/javascript; charset=utf-8"),
     "icon.svg": (_OWN, "image/svg+xml"),
@@ -60,7 +63,9 @@ def read_static(name: str) -> tuple[bytes, str] | None:
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(os.path.join(_FOLDER, "templates")),
+        loader=jinja2.FileSystemLoader(
+            [os.path.join(folder, "templates") for folder in (_FOLDER, _PAGES)]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

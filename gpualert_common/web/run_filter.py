@@ -17,7 +17,7 @@ STATES = {
     **{condition.replace(" ", "-"): str(condition) for condition in Condition},
 }
 """Values of the field for the state, with their words."""
-FIELDS = ("state", "cause", "name", "since", "until", "user")
+FIELDS = ("state", "cause", "name", "since", "until", "user", "job")
 _GLOB = "*?["
 _MOST_CHARS = 200
 
@@ -42,6 +42,7 @@ class RunFilter(Struct, frozen=True):
             and (not given["user"] or run.has_user(given["user"]))
             and (self.since is None or at >= self.since)
             and (self.until is None or at < self.until)
+            and (not given["job"] or run.has_job(given["job"]))
             and (not given["name"] or run.has_name(_make_pattern(given["name"])))
         )
 

@@ -16,6 +16,7 @@ from gpualert_common.record import Record
 from gpualert_common.report.formatting import hours, short_duration
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.structs import Struct
+from gpualert_common.web.job_groups import find_place, format_job_address
 
 _MARKS = {
     Condition.COMPLETED: "✓",
@@ -56,6 +57,8 @@ class RunRow(Struct, frozen=True, kw_only=True):
     gpu_hours: str
     user: str
     host: str
+    job: str = ""
+    job_address: str = ""
     progress: LiveProgress | None = None
     progress_text: str = ""
 
@@ -75,6 +78,7 @@ def make_rows(runs: Sequence[RunSummary], text: TextSanitizer) -> list[RunRow]:
 def make_row(run: RunSummary, text: TextSanitizer, *, has_progress: bool = False) -> RunRow:
     """Return the row of a run."""
     progress = _read_progress(run) if has_progress else None
+    place = find_place(run.job)
     headline = run.error if run.condition is Condition.DAMAGED else run.headline
     return RunRow(
         run_id=run.run_id,
@@ -89,6 +93,8 @@ def make_row(run: RunSummary, text: TextSanitizer, *, has_progress: bool = False
         gpu_hours="" if run.gpu_seconds is None else hours(run.gpu_seconds),
         user=text.line(run.owner or run.user),
         host=text.line(run.host),
+        job=text.line((run.job or {}).get("name"), 100) if place else "",
+        job_address=format_job_address(place[1]) if place else "",
         progress=progress,
         progress_text=text.line(describe_live_progress(progress)) if progress else "",
     )

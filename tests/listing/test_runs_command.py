@@ -88,6 +88,19 @@ def test_json_is_oldest_first(lab: Lab) -> None:
     assert (second["exit_code"], second["shell_code"], second["condition"]) == (-9, 137, "killed")
 
 
+def test_runs_of_a_job(lab: Lab) -> None:
+    """The list can be limited to the runs of one job, by its name, its key or a pattern."""
+    lab.gpualert("run", "--job", "llama", "--name", "one", "--", "true")
+    lab.gpualert("run", "--job", "llama 2", "--name", "other", "--", "true")
+    run_named(lab, "alone", "true")
+    assert names(lab, "--job", "llama") == ["one"]
+    assert names(lab, "--job", "job-llama") == ["one"]
+    assert names(lab, "--job", "llama*") == ["other", "one"]
+    assert names(lab, "--job", "alone") == []
+    jobs = [run["job"] for run in lab.json("runs")["runs"]]
+    assert [job and job["name"] for job in jobs] == ["llama", "llama 2", None]
+
+
 @pytest.mark.parametrize(
     ("command", "state", "status"),
     [

@@ -9,8 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from gpualert_common import recover
 from gpualert_common.record import EXIT, Record
+from tests.jobs.composed_job import KEY
 from tests.pages.composed_runs import write_cluster
+from tests.pages.kinds_of_jobs import write_digests, write_run
 from tests.supervised import PYTHON, Lab, python, shell, until
 
 TRAINING = str(Path(__file__).parents[2] / "examples" / "train_numpy.py")
@@ -52,6 +55,7 @@ STATUS_OF = {
     "hostile": "Failed",
     "lost_supervisor": "Ended with an unknown result",
     "cluster": "Ran out of time",
+    "job": "Failed",
 }
 """Kinds of runs, and the label of each on its page."""
 
@@ -134,6 +138,14 @@ def _compose(lab: Lab, _environment: dict[str, str]) -> None:
     record.close()
 
 
+def _compose_job(lab: Lab, _environment: dict[str, str]) -> None:
+    directory = lab.home / "jobs"
+    write_digests(directory, 300)
+    record = write_run(lab.state, {"key": KEY, "name": "17", "directory": str(directory)})
+    recover.recover(record)
+    record.close()
+
+
 _MAKERS: dict[str, Make] = {
     "completed": _run(PYTHON, TRAINING, "--epochs", "12", options=("--streams", "merged")),
     "traceback": _run(PYTHON, TRAINING, "--layers", "2x64", "48x64", "64x3"),
@@ -148,4 +160,5 @@ _MAKERS: dict[str, Make] = {
     "hostile": _run(*python(_HOSTILE_LOG), options=("--name", HOSTILE_NAME)),
     "lost_supervisor": _lose_supervisor,
     "cluster": _compose,
+    "job": _compose_job,
 }

@@ -11,15 +11,12 @@ import pytest
 
 from gpualert_common import recover
 from gpualert_common.artifacts.freeze import freeze
-from gpualert_common.codec import encode
-from gpualert_common.jobs.job_report import JOB_REPORT
 from gpualert_common.launch_record import Owner
 from gpualert_common.pages.series_figures import mean_over_time, mean_rate
 from gpualert_common.record import Record
 from gpualert_common.run_report import make_report
 from gpualert_common.telemetry.series import Series
 from gpualert_common.telemetry.storage import TELEMETRY
-from tests.jobs.composed_job import END, compose, end, lose, merge
 from tests.pages.page_outline import Element, PageOutline
 from tests.scenarios.scene import Scene
 from tests.supervised import Lab, shell, until
@@ -155,17 +152,3 @@ def test_mean_over_time() -> None:
     assert mean_rate(one) is None
     counter = (1000.0, 1010.0, 1040.0)
     assert mean_rate(Series((10.0, 20.0, 30.0), counter, counter, counter)) == 2.0
-
-
-def test_nodes_of_the_job(runs: Path) -> None:
-    """The report of the run that sent its job's alert has the nodes, the culprit first."""
-    record = finish(Scene(code=1, log=OOM), runs)
-    assert tables(record, "nodes") == {}
-    digests = [lose(node, END + 3) for node in range(8) if node != 3]
-    report = merge(*digests, end(compose(3), "cuda_oom", END, rank=29))
-    record.store(JOB_REPORT, encode(report))
-    (rows,) = tables(record, "nodes").values()
-    assert rows[1] == ["gpu3", "24-31", "failed", "culprit", "cuda_oom", "+0.0s", "500"]
-    assert len(rows) == 9
-    record.store(JOB_REPORT, {"schema": 1, "nodes": "none"})
-    assert tables(record, "nodes") == {}

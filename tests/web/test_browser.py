@@ -10,10 +10,14 @@ import pytest
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 
+from gpualert_common.job_store.opening import open_store
+from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.record import Record
 from gpualert_common.telemetry.source import Sample
 from gpualert_common.telemetry.storage import TelemetryWriter
 from tests.browser import WIDTHS, Browser, open_browser
+from tests.jobs.composed_job import KEY, compose, end
+from tests.pages.kinds_of_jobs import write_digests, write_run
 from tests.supervised import Lab, python, until
 from tests.web.test_pages import HOSTILE, OOM, TRAINING, run_named
 from tests.web.web_server import WebServer, start_server
@@ -152,6 +156,28 @@ def test_ended_pages(lab: Lab, browser: Browser, server: WebServer) -> None:
     assert browser.find_faults(server.host) == []
     browser.open(f"http://{server.host}/runs/{other[:-1]}")
     assert [one for one in browser.find_faults(server.host) if "404" not in one] == []
+
+
+def test_job_pages(lab: Lab, browser: Browser, server: WebServer) -> None:
+    """The pages of jobs have no faults, with 750 nodes and with hostile texts, folded or not."""
+    write_digests(lab.home / "jobs", 750)
+    hostile = JobDirectory(open_store(str(lab.home / "jobs")), "job-bad")
+    for node in range(20):
+        digest = compose(node, 20, job="job-bad", host=HOSTILE * 9 + str(node), name=HOSTILE)
+        hostile.write_digest(end(digest, "cuda_oom", headline=HOSTILE * 9))
+    for key, name in ((KEY, "17"), ("job-bad", HOSTILE * 9)):
+        job = {"key": key, "name": name, "directory": str(lab.home / "jobs")}
+        write_run(lab.state, job).close()
+    for path in ("/jobs", f"/jobs/{KEY}?page=2", "/jobs/job-bad?page=1"):
+        browser.open(f"http://{server.host}{path}")
+        if "/jobs/" in path:
+            until(lambda: _read_text(browser, "#folded"), "the table of nodes")
+        _check_all_looks(browser, server, f"http://{server.host}{path}")
+    browser.open(f"http://{server.host}/jobs/{KEY}")
+    browser.driver.find_element(By.CSS_SELECTOR, "#all-nodes summary").click()
+    assert "gpu3" in _read_text(browser, "#all")
+    browser.driver.find_element(By.LINK_TEXT, "Next").click()
+    until(lambda: "101 to 200 of 750" in _read_text(browser, "#all-nodes"), "the next nodes")
 
 
 def test_without_scripts(lab: Lab, browser: Browser, server: WebServer) -> None:

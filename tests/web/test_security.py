@@ -155,7 +155,10 @@ def test_token_becomes_a_cookie(server: WebServer) -> None:
     assert server.request(cookie=cookie.partition(";")[0]).status == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/runs/RUN", "/runs/RUN/report", "/compare", "/nowhere"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/runs/RUN", "/runs/RUN/report", "/compare", "/jobs", "/jobs/slurm-17", "/nowhere"],
+)
 def test_without_a_token(server: WebServer, run: Supervised, path: str) -> None:
     """Every page is closed to a browser that has not signed in, also with a cookie of its own."""
     path = path.replace("RUN", run.record.run_id)
@@ -268,6 +271,9 @@ def test_read_only_server_has_no_actions(place: Lab, run: Supervised) -> None:
         "/runs/RUN/../../secret",
         "/static/..%2f..%2fgate.py",
         "/static/gate.py",
+        "/jobs/..%2f..",
+        "/jobs/%00",
+        "/jobs/slurm-17?in=%2fetc",
         "//etc/passwd",
     ],
 )

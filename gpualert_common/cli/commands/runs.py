@@ -73,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="USER",
         help="list only runs that this user launched, or whose task belongs to that owner; me: you",
     )
+    parser.add_argument(
+        "--job",
+        metavar="JOB",
+        help="list only runs of this job, by its key or its name, such as 'slurm-17' or 'llama*'",
+    )
     add_json(parser)
     add_state_dir(parser)
 
@@ -113,6 +118,8 @@ def _is_wanted(run: RunSummary, options: argparse.Namespace) -> bool:
     if options.since is not None and (run.started_at or 0.0) < options.since:
         return False
     if options.cause and run.cause not in options.cause:
+        return False
+    if options.job is not None and not run.has_job(options.job):
         return False
     return options.name is None or run.has_name(options.name)
 
