@@ -24,7 +24,7 @@ export UV_COMPILE_BYTECODE := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 LANES := $(foreach target,test e2e nightly,$(addprefix $(target)-,core airflow prefect)) test-runs test-rest \
-	test-pages e2e-pages
+	test-pages e2e-pages test-jobs e2e-jobs
 FAULT_LANES := fault-tables-airflow fault-tables-prefect
 .PHONY: help setup check test e2e nightly fault-tables test-upstream matrix scenarios simulation debian demo bench corpus docs site screenshots clean $(LANES) $(FAULT_LANES)
 .DELETE_ON_ERROR:
@@ -144,11 +144,12 @@ IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildc
 CORE := $(addprefix tests/,cli core history launch record settings supervise)
 RUNS := $(addprefix tests/,benchmarks diagnose guardian scenarios)
 PAGES := $(addprefix tests/,charts pages site web)
+JOBS := $(addprefix tests/,job_store jobs simulation slurm)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
-test-core test-runs test-rest test-pages e2e-core e2e-pages nightly-core: $(VENV)/.ready
+test-core test-runs test-rest test-pages test-jobs e2e-core e2e-pages e2e-jobs nightly-core: $(VENV)/.ready
 e2e-pages: $(SITE)/.ready
-e2e-core nightly-core: $(STORES)/.ready
+e2e-core e2e-jobs nightly-core: $(STORES)/.ready
 test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
@@ -157,13 +158,17 @@ test-core:
 test-runs:
 	$(call lane,$(PY),$(RUNS))
 test-rest:
-	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS) $(PAGES),$(IN_CORE)))
+	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS) $(PAGES) $(JOBS),$(IN_CORE)))
 test-pages:
 	$(call lane,$(PY),$(PAGES))
+test-jobs:
+	$(call lane,$(PY),$(JOBS))
 e2e-core:
-	$(call lane,$(PY),$(marker) $(filter-out $(PAGES),$(IN_CORE)))
+	$(call lane,$(PY),$(marker) $(filter-out $(PAGES) $(JOBS),$(IN_CORE)))
 e2e-pages:
 	$(call lane,$(PY),$(marker) $(PAGES))
+e2e-jobs:
+	$(call lane,$(PY),$(marker) $(JOBS))
 nightly-core:
 	$(call lane,$(PY),$(marker) $(IN_CORE))
 test-airflow e2e-airflow nightly-airflow:
@@ -172,10 +177,10 @@ test-prefect e2e-prefect nightly-prefect:
 	$(call lane,$(PREFECT)/bin/python,$(marker) tests/prefect tests/faults/prefect)
 
 test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any user on any machine can run
-	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest test-pages)
+	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest test-pages test-jobs)
 
 e2e: debian $(VENV)/.torch $(SITE)/.ready $(STORES)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
-	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core e2e-pages)
+	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core e2e-pages e2e-jobs)
 
 nightly: debian $(VENV)/.torch $(STORES)/.ready $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpualert_common import recover
 from gpualert_common.errors import DamagedFileError
-from gpualert_common.jobs.renewal_state import find_loss
+from gpualert_common.jobs.renewal.renewal_state import find_loss
 from gpualert_common.live_facts import collect_live_facts
 from gpualert_common.model import Verdict
 from gpualert_common.record import Record, RunState

@@ -86,7 +86,7 @@ class RunHooks:
             found.append(
                 HelperProcess(
                     "digest",
-                    lambda: _start_helper("jobs.renewal_program", record),
+                    lambda: _start_helper("jobs.renewal.renewal_program", record),
                     has_last_work=False,  # its last digest is written after the verdict
                 )
             )

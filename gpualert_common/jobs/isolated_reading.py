@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import msgspec
 
-from gpualert_common.jobs.digest_codec import decode_file
+from gpualert_common.jobs.digests.digest_codec import decode_file
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.processes.program import start_program
 from gpualert_common.structs import Struct

@@ -14,8 +14,8 @@ from enum import StrEnum
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import JobStore, StoredFile
-from gpualert_common.jobs.digest import MOST_BYTES, ClockOffset, Digest, StoredDigest
-from gpualert_common.jobs.digest_codec import (
+from gpualert_common.jobs.digests.digest import MOST_BYTES, ClockOffset, Digest, StoredDigest
+from gpualert_common.jobs.digests.digest_codec import (
     decode_file,
     encode_file,
     is_plausible,

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import StoredFile
-from gpualert_common.jobs.digest import Digest, DigestState, StoredDigest
+from gpualert_common.jobs.digests.digest import Digest, DigestState, StoredDigest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import JobReport
-from gpualert_common.jobs.merging import JobMerger
+from gpualert_common.jobs.merging.merger import JobMerger
 
 BATCH = 32
 """Digests that are read at once: a slow store takes half a second for each, and the claim of the

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from gpualert_common.jobs.job_report import JobReport, JobState, NodePart, NodeState, NodeSummary
-from gpualert_common.jobs.node_names import fold_names
+from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.processes.rank_names import format_numbers
 from gpualert_common.report.formatting import duration, short_duration, time
 from gpualert_common.report.text_sanitizer import Masks, TextSanitizer

@@ -8,11 +8,11 @@ from contextlib import closing
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.job_store.store import JobStore
-from gpualert_common.jobs.digest import StoredDigest
-from gpualert_common.jobs.digest_collection import make_digest
+from gpualert_common.jobs.digests.digest import StoredDigest
+from gpualert_common.jobs.digests.digest_collection import make_digest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import JobReport
-from gpualert_common.jobs.merging import JobMerger
+from gpualert_common.jobs.merging.merger import JobMerger
 from gpualert_common.record import Record
 from gpualert_common.structs import Struct
 

@@ -9,7 +9,7 @@ import msgspec
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.job_store.opening import open_store
-from gpualert_common.jobs.digest_codec import encode_file
+from gpualert_common.jobs.digests.digest_codec import encode_file
 from gpualert_common.jobs.isolated_reading import JobReading, ReadingRequest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_reading import JobReader

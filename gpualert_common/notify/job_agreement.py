@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import StoreError
-from gpualert_common.jobs.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
-from gpualert_common.jobs.digest import Digest
+from gpualert_common.jobs.alerts.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
+from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.jobs.opening import open_job_directory
-from gpualert_common.jobs.publication import make_final_digest, publish_final
+from gpualert_common.jobs.renewal.publication import make_final_digest, publish_final
 from gpualert_common.notify.job_part import JobPart
 from gpualert_common.record import Record
 from gpualert_common.structs import Struct, replace

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 
-from gpualert_common.jobs.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
 from gpualert_common.notify.alert_facts import alerts_in
 from gpualert_common.notify.entry import EntryState
 from gpualert_common.notify.job_part import JobPart, read_part, store_part, store_report
@@ -110,7 +110,7 @@ def agree(
 
 def _is_published(record: Record) -> bool:
     """True if the job directory has the last digest of the run, with its verdict."""
-    from gpualert_common.jobs.renewal_state import read_state
+    from gpualert_common.jobs.renewal.renewal_state import read_state
 
     state = read_state(record)
     return state.is_final and (record.stored_at(VERDICT) or 0.0) <= state.at

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
-from gpualert_common.jobs.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
 from gpualert_common.quantities import Number
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA

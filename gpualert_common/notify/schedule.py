@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from gpualert_common.jobs.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
 from gpualert_common.launch_record import ChannelConfig, Owner
 from gpualert_common.notify.entry import EntryFields, EntryState
 from gpualert_common.notify.job_part import JobPart

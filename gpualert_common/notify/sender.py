@@ -107,7 +107,7 @@ def _serve(record: Record, request: dict[str, Any]) -> None:
         deliver_open_alerts(record.path, retry_for_s=_OTHERS_S)
         place = find_state_dir(record.path)
         if UNPUBLISHED.list_records(place):
-            from gpualert_common.jobs.publication import publish_left  # most runs need none
+            from gpualert_common.jobs.renewal.publication import publish_left  # most runs need none
 
             publish_left([place])
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from gpualert_common.jobs.job_report import JobReport, NodePart, NodeState, NodeSummary
-from gpualert_common.jobs.node_names import fold_names
+from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.pages.node_grid import (
     NodeKind,
     choose_tone_of_kind,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpualert_common.jobs.digest import MOST_BYTES
+from gpualert_common.jobs.digests.digest import MOST_BYTES
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row, interleave
 from tests.benchmarks.observing import cpu_ns, simulate_gpus
@@ -25,7 +25,7 @@ _MEASURED_S = 40
 """Four renewals at the interval of a small job."""
 _LAUNCHES = 10
 _WITHIN_S = 60.0
-_HELPER = b"gpualert_common.jobs.renewal_program"
+_HELPER = b"gpualert_common.jobs.renewal.renewal_program"
 _IDLE_RANK = "import time\ndef wait_for_peers():\n    time.sleep(1000)\nwait_for_peers()"
 _START_RANKS = 'for rank in $(seq 0 "$1"); do RANK=$rank WORLD_SIZE=$2 "$0" -c "$3" & done; wait'
 

@@ -6,9 +6,9 @@ import time
 import tracemalloc
 from collections.abc import Callable
 
-from gpualert_common.jobs.digest import MOST_BYTES, Digest, StackGroupDigest, StoredDigest
-from gpualert_common.jobs.digest_codec import decode_file, encode_file
-from gpualert_common.jobs.merging import JobMerger
+from gpualert_common.jobs.digests.digest import MOST_BYTES, Digest, StackGroupDigest, StoredDigest
+from gpualert_common.jobs.digests.digest_codec import decode_file, encode_file
+from gpualert_common.jobs.merging.merger import JobMerger
 from gpualert_common.structs import replace
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.job_store.opening import open_store
-from gpualert_common.jobs.digest import Digest
+from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, KEY, compose, end, lose

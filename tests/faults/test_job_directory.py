@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.jobs.digest import DigestState
-from gpualert_common.jobs.renewal_state import LOST, REACHED
+from gpualert_common.jobs.digests.digest import DigestState
+from gpualert_common.jobs.renewal.renewal_state import LOST, REACHED
 from tests.faults.conftest import freeze, thaw
 from tests.faults.test_full_disk import fill
 from tests.jobs.test_digests_of_runs import JobOfOneNode

@@ -11,8 +11,8 @@ from pathlib import Path
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.directory_store import DirectoryStore
 from gpualert_common.job_store.store import JobStore, StoredFile
-from gpualert_common.jobs.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
-from gpualert_common.jobs.digest import Digest
+from gpualert_common.jobs.alerts.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
+from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import JobReport
 from tests.jobs.composed_job import END, KEY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpualert_common.classify.details import Scalar
-from gpualert_common.jobs.digest import (
+from gpualert_common.jobs.digests.digest import (
     ClockBasis,
     ClockOffset,
     Digest,
@@ -19,7 +19,7 @@ from gpualert_common.jobs.digest import (
     TelemetryDigest,
 )
 from gpualert_common.jobs.job_report import JobReport
-from gpualert_common.jobs.merging import JobMerger
+from gpualert_common.jobs.merging.merger import JobMerger
 from gpualert_common.model import Attribution, Disposition, Retry
 from gpualert_common.structs import replace
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.job_store.directory_store import DirectoryStore
-from gpualert_common.jobs.alert_action import JobAlertAction
-from gpualert_common.jobs.alert_claims import ClaimName, ClaimTable, find_attempt
-from gpualert_common.jobs.alert_ownership import LEASE_S
-from gpualert_common.jobs.digest import Digest
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_claims import ClaimName, ClaimTable, find_attempt
+from gpualert_common.jobs.alerts.alert_ownership import LEASE_S
+from gpualert_common.jobs.alerts.warning_claims import claim_warning
+from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, JobDirectory
-from gpualert_common.jobs.warning_claims import claim_warning
 from gpualert_common.structs import replace
 from tests.jobs.alerting_nodes import AlertedJob
 from tests.jobs.composed_job import END, KEY, compose, end

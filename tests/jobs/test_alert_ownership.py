@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import StoreError
-from gpualert_common.jobs.alert_action import JobAlertAction
-from gpualert_common.jobs.alert_ownership import (
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_ownership import (
     ALONE_AFTER_S,
     CASCADE_ALONE_AFTER_S,
     LEASE_S,
     MOST_ALERTS,
     SENDING_LEASE_S,
 )
-from gpualert_common.jobs.claim_release import MOST_REFUSALS
-from gpualert_common.jobs.digest import Digest
+from gpualert_common.jobs.alerts.claim_release import MOST_REFUSALS
+from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.structs import replace
 from tests.jobs.alerting_nodes import AlertedJob, AlertedNode, fail_between
 from tests.jobs.composed_job import END, compose, end, lose, shift

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.jobs.alert_action import JobAlertAction
-from gpualert_common.jobs.alert_ownership import SENDING_LEASE_S
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_ownership import SENDING_LEASE_S
 from tests.jobs.alerting_nodes import SENDING, AlertedJob, AlertedNode
 from tests.jobs.composed_job import END, lose
 from tests.jobs.test_alert_ownership import digests

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpualert_common.jobs.digest import Digest, DigestState
-from gpualert_common.jobs.merging import JobMerger
+from gpualert_common.jobs.digests.digest import Digest, DigestState
+from gpualert_common.jobs.merging.merger import JobMerger
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, KEY, START, compose, end, lose, merge, store
 

@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualert_common.jobs.clock_exchange import ClockExchange, ExchangeTimes
-from gpualert_common.jobs.clocks import (
+from gpualert_common.jobs.digests.digest import (
+    ClockBasis,
+    ClockOffset,
+    Digest,
+    DigestState,
+    StoredDigest,
+)
+from gpualert_common.jobs.job_directory import JobDirectory
+from gpualert_common.jobs.renewal.clock_exchange import ClockExchange, ExchangeTimes
+from gpualert_common.jobs.renewal.clocks import (
     BoundedOffset,
     ClockInterval,
     OwnClock,
@@ -20,15 +28,7 @@ from gpualert_common.jobs.clocks import (
     correct_time,
     find_heard_at,
 )
-from gpualert_common.jobs.digest import (
-    ClockBasis,
-    ClockOffset,
-    Digest,
-    DigestState,
-    StoredDigest,
-)
-from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.renewal_schedule import (
+from gpualert_common.jobs.renewal.renewal_schedule import (
     LEAST_DISTANCE_S,
     LEAST_INTERVAL_S,
     MOST_INTERVAL_S,

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from gpualert_common.codec import encode
 from gpualert_common.job_store.opening import open_store
 from gpualert_common.job_store.store import StoredFile
-from gpualert_common.jobs.bounding import fit_digest
-from gpualert_common.jobs.digest import (
+from gpualert_common.jobs.digests.bounding import fit_digest
+from gpualert_common.jobs.digests.digest import (
     MOST_BYTES,
     ClockBasis,
     ClockOffset,
@@ -29,7 +29,7 @@ from gpualert_common.jobs.digest import (
     StackGroupDigest,
     TelemetryDigest,
 )
-from gpualert_common.jobs.digest_codec import decode_file, encode_file, is_plausible
+from gpualert_common.jobs.digests.digest_codec import decode_file, encode_file, is_plausible
 from gpualert_common.jobs.job_directory import AlertClaim, JobDirectory
 from gpualert_common.model import Attribution, Disposition, Retry
 

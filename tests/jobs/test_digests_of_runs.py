@@ -15,11 +15,11 @@ import pytest
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.opening import open_store
-from gpualert_common.jobs.digest import ClockBasis, Digest, DigestState
-from gpualert_common.jobs.digest_collection import make_digest
+from gpualert_common.jobs.digests.digest import ClockBasis, Digest, DigestState
+from gpualert_common.jobs.digests.digest_collection import make_digest
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.publication import publish_final, publish_left
-from gpualert_common.jobs.renewal_state import LOST, REACHED, read_state
+from gpualert_common.jobs.renewal.publication import publish_final, publish_left
+from gpualert_common.jobs.renewal.renewal_state import LOST, REACHED, read_state
 from gpualert_common.model import Disposition
 from gpualert_common.record import Record
 from gpualert_common.record.marks import UNPUBLISHED, find_state_dir

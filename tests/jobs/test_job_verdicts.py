@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gpualert_common.jobs.digest import (
+from gpualert_common.jobs.digests.digest import (
     ClockBasis,
     ClockOffset,
     Digest,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualert_common.jobs.digest import (
+from gpualert_common.jobs.digests.digest import (
     ClockBasis,
     ClockOffset,
     Digest,
@@ -26,8 +26,8 @@ from gpualert_common.jobs.digest import (
 from gpualert_common.jobs.job_page import format_job, format_markdown
 from gpualert_common.jobs.job_report import JobReport, JobState
 from gpualert_common.jobs.job_view import view_job
-from gpualert_common.jobs.merging import JobMerger
-from gpualert_common.jobs.node_names import fold_names
+from gpualert_common.jobs.merging.merger import JobMerger
+from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.model import Attribution, Disposition, Retry
 from gpualert_common.report.terminal import TerminalLayout
 from gpualert_common.report.text_sanitizer import NoMasks

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.jobs.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.launch_record import JobMembership
 from gpualert_common.notify.compose import compose

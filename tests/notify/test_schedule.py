@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.jobs.alert_action import JobAlertAction
+from gpualert_common.jobs.alerts.alert_action import JobAlertAction
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.job_part import JobPart
 from gpualert_common.notify.schedule import (

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from gpualert_common.codec import encode
-from gpualert_common.jobs.digest_codec import decode_file
+from gpualert_common.jobs.digests.digest_codec import decode_file
 from gpualert_common.jobs.isolated_reading import (
     READING_PROGRAM,
     JobReading,

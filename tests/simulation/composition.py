@@ -6,7 +6,7 @@ import math
 from random import Random
 from typing import TypeVar
 
-from gpualert_common.jobs.digest import (
+from gpualert_common.jobs.digests.digest import (
     Digest,
     DigestState,
     ProgressDigest,

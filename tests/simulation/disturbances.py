@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpualert_common.jobs.digest import ClockBasis, ClockOffset
+from gpualert_common.jobs.digests.digest import ClockBasis, ClockOffset
 from gpualert_common.structs import replace as replace_struct
 from tests.simulation.composition import compose_ended, compose_running
 from tests.simulation.faults import end_node

@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 
 from gpualert_common import recover
-from gpualert_common.jobs.digest import Digest
-from gpualert_common.jobs.digest_collection import make_digest
+from gpualert_common.jobs.digests.digest import Digest
+from gpualert_common.jobs.digests.digest_collection import make_digest
 from gpualert_common.record import Record
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.ends import SLURM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpualert_common.jobs.digest_codec import decode_file
+from gpualert_common.jobs.digests.digest_codec import decode_file
 from gpualert_common.jobs.job_directory import AlertClaim
 from tests.simulation.job import SimulatedJob
 from tests.simulation.trial import judge, plan_job, simulate

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from gpualert_common.jobs.digest import ClockBasis, ClockOffset, Digest
+from gpualert_common.jobs.digests.digest import ClockBasis, ClockOffset, Digest
 from tests.simulation.store import StoreConditions
 from tests.simulation.virtual_time import EPOCH
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from gpualert_common.errors import StoreError
-from gpualert_common.jobs.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
-from gpualert_common.jobs.digest import Digest
-from gpualert_common.jobs.digest_codec import encode_file
+from gpualert_common.jobs.alerts.alert_ownership import JobAlert, JobAlertAction, JobAlertStep
+from gpualert_common.jobs.digests.digest import Digest
+from gpualert_common.jobs.digests.digest_codec import encode_file
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.notify.job_agreement import NOTE_S
 from tests.simulation.composition import compose_ended, compose_running

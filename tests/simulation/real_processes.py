@@ -20,7 +20,7 @@ from pathlib import Path
 
 from gpualert_common.job_store.opening import open_store
 from gpualert_common.job_store.store import PrunableStore, StoredFile
-from gpualert_common.jobs.digest_codec import encode_file
+from gpualert_common.jobs.digests.digest_codec import encode_file
 from gpualert_common.structs import replace
 from tests.simulation.job import SimulatedJob, SimulatedNode
 from tests.simulation.node_processes import JobOutcome, NodeProcesses, SentAlert

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 from random import Random
 
-from gpualert_common.jobs.digest_codec import encode_file
-from gpualert_common.jobs.renewal_schedule import find_interval_s
+from gpualert_common.jobs.digests.digest_codec import encode_file
+from gpualert_common.jobs.renewal.renewal_schedule import find_interval_s
 from tests.simulation.disturbances import DISTURBANCES
 from tests.simulation.faults import FAULTS
 from tests.simulation.job import SimulatedJob, make_job

@@ -1,0 +1,1 @@
+"""The alert about a job: the node that sends it, agreed by claims in the store."""

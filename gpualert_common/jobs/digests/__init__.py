@@ -1,0 +1,1 @@
+"""Digests: from the record of a run to a digest of it, and its JSON."""

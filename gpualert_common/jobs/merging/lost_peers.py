@@ -1,0 +1,139 @@
+"""The nodes that the others lost, where every node that failed only reports a lost peer.
+
+A node that was last heard of before the first report is the lost one.  Else the ranks that the
+reports name, the collectives, and the stacks show it.  Several silent nodes at once may also be the
+fault of the network or of the store, which the digests cannot tell apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from gpualert_common.jobs.job_report import NodeState
+from gpualert_common.jobs.merging.failures import Failure, FailureKind
+from gpualert_common.jobs.merging.job_nodes import JobNode
+from gpualert_common.jobs.merging.rank_stalls import RankStall, find_stall
+from gpualert_common.structs import Struct
+
+_SLACK_S = 2.0
+
+
+class LossKind(StrEnum):
+    """Explanation of losses that no node's own failure explains."""
+
+    SILENT_NODE = "silent_node"
+    SILENT_NODES = "silent_nodes"
+    NEVER_STARTED = "never_started"
+    SPLIT = "split"
+    STALL = "stall"
+    NAMED_RANK = "named_rank"
+    STILL_RUNNING = "still_running"
+    NONE = "none"
+
+
+class Loss(Struct, frozen=True):
+    """The explanation: nodes and ranks that the others lost, and how sure that is.
+
+    ``parts`` are the two groups of nodes that lost each other.
+    """
+
+    kind: LossKind
+    confidence: float
+    nodes: tuple[JobNode, ...] = ()
+    ranks: tuple[int, ...] = ()
+    accusers: tuple[Failure, ...] = ()
+    parts: tuple[tuple[JobNode, ...], ...] = ()
+    stall: RankStall | None = None
+
+
+def explain_losses(nodes: Sequence[JobNode], ranks: Mapping[int, JobNode], missing: int) -> Loss:
+    """Return the explanation of the losses that the nodes report; ``missing`` nodes never did."""
+    losses = [one for node in nodes for one in node.failures if one.kind is FailureKind.LOST_PEER]
+    first = min((one.at for one in losses), default=None)
+    named = [
+        (one, ranks[one.lost_rank])
+        for one in losses
+        if one.lost_rank is not None and one.lost_rank in ranks
+    ]
+    stall = find_stall(nodes, first)
+    silent = find_silent(nodes, losses)
+    if silent:
+        return _explain_silence(silent, named)
+    split = _find_split(named)
+    if split is not None:
+        return split
+    if stall is not None and stall.ranks:
+        culprits = _nodes_of(stall.ranks, ranks)
+        confidence = 0.85 if stall.is_certain else 0.6
+        return Loss(LossKind.STALL, confidence, culprits, stall.ranks, stall=stall)
+    if missing and any(one.cause == "rendezvous" for one in losses):
+        return Loss(LossKind.NEVER_STARTED, 0.8)
+    votes = Counter(node.title for _, node in named)
+    if votes:
+        title, count = max(votes.items(), key=lambda one: (one[1], one[0]))
+        accusers = tuple(one for one, node in named if node.title == title)
+        if 2 * count > len(named):
+            found = next(node for _, node in named if node.title == title)
+            lost = {one.lost_rank for one in accusers if one.lost_rank is not None}
+            return Loss(LossKind.NAMED_RANK, 0.7, (found,), tuple(sorted(lost)), accusers)
+    without = [one for one in nodes if not one.failures and one.state is not NodeState.ENDED]
+    if losses and len(without) == 1 and len(nodes) > 2:
+        return Loss(LossKind.STILL_RUNNING, 0.6, tuple(without))
+    if missing:
+        return Loss(LossKind.NEVER_STARTED, 0.5)
+    return Loss(LossKind.NONE, 0.6, stall=stall)
+
+
+def find_silent(nodes: Sequence[JobNode], losses: Sequence[Failure]) -> tuple[JobNode, ...]:
+    """Return the nodes without an end that were last heard of before the others lost a peer."""
+    if not losses:
+        return tuple(node for node in nodes if node.state is NodeState.SILENT)
+    limit = min(one.ends for one in losses) + _SLACK_S
+    return tuple(
+        node
+        for node in nodes
+        if (node.state is NodeState.SILENT or (node.is_overdue and not node.failures))
+        and node.heard_at <= limit + max(run.interval_s for run in node.runs)
+    )
+
+
+def _explain_silence(silent: tuple[JobNode, ...], named: Sequence[tuple[Failure, JobNode]]) -> Loss:
+    titles = {node.title for node in silent}
+    accusers = tuple(one for one, node in named if node.title in titles)
+    accused = {node.title for _, node in named if node.title in titles}
+    if len(silent) == 1:
+        is_sure = silent[0].state is NodeState.SILENT
+        confidence = 0.92 if is_sure and accusers else 0.85 if is_sure else 0.7
+        return Loss(LossKind.SILENT_NODE, confidence, silent, silent[0].ranks, accusers)
+    if len(accused) == 1:
+        one = tuple(node for node in silent if node.title in accused)
+        return Loss(LossKind.SILENT_NODE, 0.7, one, one[0].ranks, accusers)
+    ranks = tuple(sorted(rank for node in silent for rank in node.ranks))
+    return Loss(LossKind.SILENT_NODES, 0.6, silent, ranks, accusers)
+
+
+def _find_split(named: Sequence[tuple[Failure, JobNode]]) -> Loss | None:
+    """Return the split of the network: nodes of two parts that each name ranks of the other."""
+    pairs = {(one.run.place, node.runs[0].place) for one, node in named}
+    mutual = {pair for pair in pairs if pair[::-1] in pairs and pair[0] != pair[1]}
+    if not mutual:
+        return None
+    nodes = {node.runs[0].place: node for _, node in named}
+    first = min((pair for pair in mutual), key=str)[0]
+    others = {accused for accuser, accused in pairs if accuser == first}
+    mine = {accuser for accuser, accused in pairs if accused in others} - others
+    parts = tuple(
+        tuple(nodes[place] for place in sorted(part, key=str) if place in nodes)
+        for part in (mine, others)
+    )
+    if not all(parts):
+        return None
+    accusers = tuple(one for one, _ in named)
+    return Loss(LossKind.SPLIT, 0.7, accusers=accusers, parts=parts)
+
+
+def _nodes_of(found: Sequence[int], ranks: Mapping[int, JobNode]) -> tuple[JobNode, ...]:
+    nodes = {ranks[rank].title: ranks[rank] for rank in found if rank in ranks}
+    return tuple(nodes.values())

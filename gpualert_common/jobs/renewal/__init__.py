@@ -1,0 +1,1 @@
+"""Renewal of digests in the job directory: its times, the last digest, the clocks of the nodes."""
