@@ -285,6 +285,7 @@ def test_digest_has_ranks_and_gpus_of_the_telemetry(lab: Lab) -> None:
     """Ends of ranks, their places in the collectives and the load of their GPUs are those that the
     sources report."""
     job = JobOfOneNode(lab, "true")
+    job.run.wait()
     now = time.time()
     record = Record.open(job.record.path)
     writer = TelemetryWriter(record)
@@ -305,7 +306,7 @@ def test_digest_has_ranks_and_gpus_of_the_telemetry(lab: Lab) -> None:
             "processes",
             SourceEvent("rank_ended", "rank:9", "rank 9 died", {"pid": 109, "code": -9}, now),
         ),
-        ("flight_recorder", SourceEvent("collective_stall", "job", "", stall, now - 1)),
+        ("flight_recorder", SourceEvent("collective_stall", "job", "", stall, now)),
     ]
     loads = [
         ("nvml", Sample(f"gpu:{gpu}", {"utilization_percent": load, "memory_used_bytes": 1e9}))
