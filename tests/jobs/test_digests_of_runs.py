@@ -285,7 +285,7 @@ def test_digest_has_ranks_and_gpus_of_the_telemetry(lab: Lab) -> None:
     """Ends of ranks, their places in the collectives and the load of their GPUs are those that the
     sources report."""
     job = JobOfOneNode(lab, "true")
-    job.run.wait()
+    job.let_end()
     now = time.time()
     record = Record.open(job.record.path)
     writer = TelemetryWriter(record)
