@@ -132,6 +132,25 @@ def test_marked_job_is_found(program: Program) -> None:
     assert find_job(MARK, time.time()) is None
 
 
+def test_marked_job_with_a_command_of_several_lines(program: Program) -> None:
+    """The mark behind a command of several lines is that of its job, not of a later one."""
+    program("squeue", "true")
+    lines = f"30||sbatch a.sh\\n31||sbatch --wrap set -e\\nsrun a | tee b --comment={MARK}\\n"
+    program("sacct", f"printf '{lines}32||sbatch b.sh\\n'")
+    assert find_job(MARK, time.time()) == "31"
+
+
+def test_search_on_another_cluster(program: Program) -> None:
+    """The commands are asked about the cluster of the submission, and a missing answer of its
+    accounting decides nothing."""
+    program("squeue", f"[ \"$1\" = --clusters=lab ] && printf 'CLUSTER: lab\\n7|{MARK}\\n'")
+    assert find_job(MARK, time.time(), "lab") == "7"
+    program("squeue", "true")
+    program("sacct", "exit 1")
+    with pytest.raises(SlurmError, match="cannot decide"):
+        find_job(MARK, time.time(), "lab")
+
+
 def test_search_without_accounting(program: Program) -> None:
     """Without accounting a job is missing only while the controller would still have it."""
     program("squeue", "true")
