@@ -19,6 +19,7 @@ from gpualert_common.record.directory import Directory
 from gpualert_common.record.private_directory import make_folder, open_private, resolve_state_dir
 from gpualert_common.record_locations import choose_state_dir
 from gpualert_common.settings import Setting
+from gpualert_common.slurm.invocation import is_transient
 from gpualert_common.slurm.live_jobs import (
     BatchTask,
     is_over,
@@ -108,11 +109,10 @@ class SlurmUserWatch:
         """Return the state; None before the first turn, and for a damaged file."""
         try:
             fields = self._directory.read_json(self._name, _MOST_STATE_BYTES)
+            path = os.path.join(self._directory.path, self._name)
+            return None if fields is None else decode_valid(WatchedJobs, fields, path)
         except GPUAlertError:
             return None
-        if fields is None:
-            return None
-        return decode_valid(WatchedJobs, fields, os.path.join(self._directory.path, self._name))
 
     def _write(self, jobs: WatchedJobs) -> None:
         self._directory.write_json(self._name, encode(jobs), sync=True)
@@ -143,13 +143,16 @@ def record_task(task: BatchTask, alerts: AlertSettings | None, state_dir: str | 
 
 
 def _read_task(job: str) -> BatchTask | None:
-    """Return a job that has ended; None if it goes on, or nothing about it is left."""
+    """Return a job that has ended; None if it goes on, or nothing about it is left.
+
+    Raises SlurmError if Slurm may answer later.
+    """
     found = [task for task in read_tasks(job) if task.shown_id == job]
     if not found:
         try:
             found = [task for task in read_accounted_tasks(job) if task.shown_id == job]
         except SlurmError as error:
-            if error.is_late:
+            if is_transient(error):
                 raise
             return None  # there is no accounting
     return next((task for task in found if task.is_over), None)
