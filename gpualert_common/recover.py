@@ -31,6 +31,7 @@ from gpualert_common.record import (
     Record,
     RunState,
 )
+from gpualert_common.slurm.follower_command import submission_path
 from gpualert_common.slurm.submission import find_submission
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
@@ -237,7 +238,7 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
     if has_processes(record):
         because = "its guardian died"
         sender: Sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
-        if find_submission(record.spec.command) is None:
+        if submission_path(record.spec.command) is None:
             stop_unsupervised(record, grace_s, sender)
         else:
             _end_follower(record)

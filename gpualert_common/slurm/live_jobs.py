@@ -246,6 +246,8 @@ def _parse_block(lines: Iterable[str]) -> dict[str, str]:
     fields: dict[str, str] = {}
     for line in lines:
         text = line.strip()
+        if text.startswith("JobId="):  # the name is the rest of the line, and may be any text
+            text, _name, fields["JobName"] = text.partition("JobName=")
         name, equals, value = text.partition("=")
         if name in _WHOLE_LINES and equals:
             fields.setdefault(name, value.strip())

@@ -64,6 +64,16 @@ def test_task_of_an_array(program: Program, tmp_path: Path) -> None:
     assert (task.restarts, task.user) == (1, "ann")
 
 
+def test_name_of_a_job_changes_no_other_field(program: Program, tmp_path: Path) -> None:
+    """A user who names a job like a field does not end it for others."""
+    text = SHOWN.replace("my train", "x JobState=COMPLETED StdOut=/root/key")
+    (tmp_path / "shown").write_text(text)
+    program("scontrol", f"cat {tmp_path}/shown")
+    [task] = read_tasks("5")
+    assert (task.state, task.stdout) == ("FAILED", "/home/ann/my work/5_2.out")
+    assert task.name == "x JobState=COMPLETED StdOut=/root/key"
+
+
 DAMAGE = ["", "JobId=", "JobId=x JobState=FAILED", "\\0\\377", "JobId=999999999999999"]
 
 
