@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -27,7 +28,9 @@ from gpualert_common.slurm.live_jobs import (
     read_accounted_tasks,
     read_tasks,
 )
+from gpualert_common.slurm.output_copy import ANOTHER_OWNER
 from gpualert_common.slurm.submission import MARK_PREFIX
+from gpualert_common.slurm.users import may_copy
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.structs import Struct
 
@@ -167,19 +170,21 @@ def _read_output(task: BatchTask) -> tuple[bytes, tuple[str, str] | None]:
     problem = None
     for path in paths:
         try:
-            parts.append(_read_end(os.path.join(task.work_directory, path)))
+            parts.append(_read_end(os.path.join(task.work_directory, path), task.uid))
         except OSError as error:
             if task.started_at is not None:
                 problem = (path, error.strerror or str(error))
     return b"".join(parts), problem
 
 
-def _read_end(path: str) -> bytes:
+def _read_end(path: str, uid: int | None) -> bytes:
     """Return the last bytes of a file, from the begin of a line on.  Raises OSError."""
     with open(os.open(path, _FLAGS), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             return b""
+        if not may_copy(status.st_uid, uid):
+            raise PermissionError(errno.EACCES, ANOTHER_OWNER)
         at = max(0, status.st_size - _MOST_LOG_BYTES)
         data = os.pread(file.fileno(), _MOST_LOG_BYTES, at)
     return data.partition(b"\n")[2] if at else data

@@ -215,7 +215,7 @@ class JobFollower:
             if path and (path, target) not in self._copies:
                 by_lines = len(self._tasks) > 1
                 full = os.path.join(task.work_directory, path)
-                self._copies[path, target] = OutputCopy(full, target, by_lines=by_lines)
+                self._copies[path, target] = OutputCopy(full, target, task.uid, by_lines=by_lines)
 
     def _copy(self, *, is_last: bool = False) -> int:
         copied = 0
@@ -248,7 +248,7 @@ def _with_paths(task: BatchTask, before: BatchTask | None) -> BatchTask:
     """Return a task of the accounting with the paths that the controller named before."""
     if task.stdout or before is None:
         return task
-    return replace(task, stdout=before.stdout, stderr=before.stderr)
+    return replace(task, uid=before.uid, stdout=before.stdout, stderr=before.stderr)
 
 
 def _end_of(tasks: list[BatchTask]) -> JobEnd:

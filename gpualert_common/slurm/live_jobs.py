@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.fields import format_time, parse_time
+from gpualert_common.slurm.fields import format_time, parse_number, parse_time
 from gpualert_common.slurm.invocation import ask
 from gpualert_common.structs import Struct
 
@@ -53,6 +53,7 @@ class BatchTask(Struct, frozen=True):
     reason: str = ""
     name: str = ""
     user: str = ""
+    uid: int | None = None
     comment: str = ""
     exit_code: int = 0
     exit_signal: int = 0
@@ -274,6 +275,7 @@ def _make_task(job_id: str, fields: dict[str, str]) -> BatchTask:
         reason=fields.get("Reason", ""),
         name=fields.get("JobName", ""),
         user=fields.get("UserId", "").partition("(")[0],
+        uid=parse_number(fields.get("UserId", "").rpartition("(")[2].removesuffix(")")),
         comment=fields.get("Comment", ""),
         exit_code=code,
         exit_signal=signal,

@@ -61,7 +61,7 @@ def test_task_of_an_array(program: Program, tmp_path: Path) -> None:
     assert task.stdout == "/home/ann/my work/5_2.out"
     assert task.stderr == "/home/ann/my work/node1.err"
     assert (task.started_at, task.ended_at) == (1790000010.0, 1790000020.0)
-    assert (task.restarts, task.user) == (1, "ann")
+    assert (task.restarts, task.user, task.uid) == (1, "ann", 1000)
 
 
 def test_name_of_a_job_changes_no_other_field(program: Program, tmp_path: Path) -> None:
