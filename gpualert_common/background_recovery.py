@@ -36,6 +36,8 @@ _MOST_TRIES = 3
 _SEND_S = 15.0
 """Then the sender goes on alone."""
 _CONTINUE_S = 60.0
+_ASK_S = 120.0
+"""Slurm is asked about runs of other machines for so long; a later process asks about the rest."""
 _TRY = "recovery_started"
 
 
@@ -70,16 +72,17 @@ def _finish_place(place: str) -> None:
     if lock_fd < 0:
         return
     seen: set[str] = set()
+    asks_until = time.monotonic() + _ASK_S
     while new := [path for path in UNFINISHED.list_records(place) if path not in seen]:
         seen.update(new)
         for path in new:
             with contextlib.suppress(GPUAlertError, OSError):  # a later process looks at it again
-                _finish_run(Record.open(path))
+                _finish_run(Record.open(path), asks_slurm=time.monotonic() < asks_until)
     os.close(lock_fd)
 
 
-def _finish_run(record: Record) -> None:
-    if is_abandoned(record) and _complete(record) and _deliver(record):
+def _finish_run(record: Record, *, asks_slurm: bool) -> None:
+    if is_abandoned(record, asks_slurm=asks_slurm) and _complete(record) and _deliver(record):
         mark_finished(record.path, is_undelivered=False)
 
 

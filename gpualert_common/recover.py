@@ -31,6 +31,7 @@ from gpualert_common.record import (
     Record,
     RunState,
 )
+from gpualert_common.slurm.follower_command import submission_path
 from gpualert_common.slurm.submission import find_submission
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
@@ -61,17 +62,18 @@ def is_in_progress(record: Record) -> bool:
         return False
 
 
-def is_abandoned(record: Record) -> bool:
+def is_abandoned(record: Record, *, asks_slurm: bool = True) -> bool:
     """Return True if nobody supervises the run and none of its processes lives.
 
-    False while that cannot be known from here.  Raises RecordError.
+    False while that cannot be known from here.  Slurm may take many seconds for its answer about a
+    run of another machine: without ``asks_slurm`` that is not known.  Raises RecordError.
     """
     if record.is_held:
         return False
     if record.read_json(EXIT) is not None:
         return True
     if is_remote(record):
-        return find_end_in_slurm(record) is not None
+        return asks_slurm and find_end_in_slurm(record) is not None
     return not has_processes(record)
 
 
@@ -106,6 +108,11 @@ def locate(launch_record: LaunchRecord) -> RunPlace:
 def is_remote(record: Record) -> bool:
     """Return True when the processes of a run cannot be seen from here."""
     return locate(record.spec) is not RunPlace.HERE
+
+
+def may_have_ended_in_slurm(record: Record) -> bool:
+    """Return True for a run of another machine of which only Slurm may know that it has ended."""
+    return record.read_json(EXIT) is None and record.spec.slurm is not None and is_remote(record)
 
 
 def find_end_in_slurm(record: Record) -> SlurmEnd | None:
@@ -237,7 +244,7 @@ def finish_abandoned(record: Record, grace_s: float) -> None:
     if has_processes(record):
         because = "its guardian died"
         sender: Sender = {"pid": os.getpid(), "meant_as": "cancelled", "because": because}
-        if find_submission(record.spec.command) is None:
+        if submission_path(record.spec.command) is None:
             stop_unsupervised(record, grace_s, sender)
         else:
             _end_follower(record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -19,6 +20,7 @@ from gpualert_common.record.directory import Directory
 from gpualert_common.record.private_directory import make_folder, open_private, resolve_state_dir
 from gpualert_common.record_locations import choose_state_dir
 from gpualert_common.settings import Setting
+from gpualert_common.slurm.invocation import is_transient
 from gpualert_common.slurm.live_jobs import (
     BatchTask,
     is_over,
@@ -26,7 +28,9 @@ from gpualert_common.slurm.live_jobs import (
     read_accounted_tasks,
     read_tasks,
 )
+from gpualert_common.slurm.output_copy import ANOTHER_OWNER
 from gpualert_common.slurm.submission import MARK_PREFIX
+from gpualert_common.slurm.users import may_copy
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.structs import Struct
 
@@ -108,11 +112,10 @@ class SlurmUserWatch:
         """Return the state; None before the first turn, and for a damaged file."""
         try:
             fields = self._directory.read_json(self._name, _MOST_STATE_BYTES)
+            path = os.path.join(self._directory.path, self._name)
+            return None if fields is None else decode_valid(WatchedJobs, fields, path)
         except GPUAlertError:
             return None
-        if fields is None:
-            return None
-        return decode_valid(WatchedJobs, fields, os.path.join(self._directory.path, self._name))
 
     def _write(self, jobs: WatchedJobs) -> None:
         self._directory.write_json(self._name, encode(jobs), sync=True)
@@ -143,13 +146,16 @@ def record_task(task: BatchTask, alerts: AlertSettings | None, state_dir: str | 
 
 
 def _read_task(job: str) -> BatchTask | None:
-    """Return a job that has ended; None if it goes on, or nothing about it is left."""
+    """Return a job that has ended; None if it goes on, or nothing about it is left.
+
+    Raises SlurmError if Slurm may answer later.
+    """
     found = [task for task in read_tasks(job) if task.shown_id == job]
     if not found:
         try:
             found = [task for task in read_accounted_tasks(job) if task.shown_id == job]
         except SlurmError as error:
-            if error.is_late:
+            if is_transient(error):
                 raise
             return None  # there is no accounting
     return next((task for task in found if task.is_over), None)
@@ -164,19 +170,21 @@ def _read_output(task: BatchTask) -> tuple[bytes, tuple[str, str] | None]:
     problem = None
     for path in paths:
         try:
-            parts.append(_read_end(os.path.join(task.work_directory, path)))
+            parts.append(_read_end(os.path.join(task.work_directory, path), task.uid))
         except OSError as error:
             if task.started_at is not None:
                 problem = (path, error.strerror or str(error))
     return b"".join(parts), problem
 
 
-def _read_end(path: str) -> bytes:
+def _read_end(path: str, uid: int | None) -> bytes:
     """Return the last bytes of a file, from the begin of a line on.  Raises OSError."""
     with open(os.open(path, _FLAGS), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             return b""
+        if not may_copy(status.st_uid, uid):
+            raise PermissionError(errno.EACCES, ANOTHER_OWNER)
         at = max(0, status.st_size - _MOST_LOG_BYTES)
         data = os.pread(file.fileno(), _MOST_LOG_BYTES, at)
     return data.partition(b"\n")[2] if at else data

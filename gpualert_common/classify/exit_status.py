@@ -30,6 +30,7 @@ _MEANINGS = {
 }
 """Disposition and cause by the meaning that the sender of a stop gives."""
 
+_LEAST_OF_SIGNAL = 128
 _DISPOSITIONS = {cause: disposition for disposition, cause in _MEANINGS.values()}
 
 _CERTAIN = (
@@ -130,19 +131,24 @@ def _read_hang_limit(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> E
 
 
 def _read_scheduler(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:
-    """A scheduler stopped the run, according to its records, whatever the status is."""
+    """A scheduler stopped the run, according to its records, whatever the status is.
+
+    A run with a small status that got no signal may have failed by itself, and its job may have
+    been cancelled because of that; then its log counts.
+    """
     stop = facts.scheduler
     if stop is None or is_own_decision(facts.signal, facts.sender, facts.limit):
         return None
     number = facts.signal
     if number is None and facts.code is not None and facts.code < 0:
         number = -facts.code
+    is_own_status = number is None and facts.code is not None and facts.code < _LEAST_OF_SIGNAL
     return ExitStatus(
         _DISPOSITIONS.get(stop["cause"], Disposition.KILLED),
         stop["cause"],
         f"{stop['claim']}; {_describe(facts.code)}",
         signal=number,
-        is_final=True,
+        is_final=not (is_own_status and stop["cause"] == "cancelled"),
         origin=StopOrigin.SCHEDULER,
         is_recorded=True,
     )

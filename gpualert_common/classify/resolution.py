@@ -283,7 +283,8 @@ def _disposition_of(chosen: Candidate | None, status: ExitStatus) -> Disposition
     is_fixed = status.disposition in (Disposition.COMPLETED, Disposition.NOT_STARTED)
     if chosen is None or is_fixed:
         return status.disposition
-    return _SCHEDULED.get(chosen.cause, status.disposition)
+    failed_itself = status.is_recorded and not status.is_final  # its log counts
+    return _SCHEDULED.get(chosen.cause, Disposition.FAILED if failed_itself else status.disposition)
 
 
 # -- the rest of the evidence ----------------------------------------------------------------

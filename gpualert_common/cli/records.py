@@ -11,7 +11,7 @@ from gpualert_common.cli import printing
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.listing import lookup
 from gpualert_common.record import EXIT, Record
-from gpualert_common.recover import is_abandoned, locate
+from gpualert_common.recover import is_abandoned, locate, may_have_ended_in_slurm
 from gpualert_common.report.wording import describe_place
 from gpualert_common.settings import load_settings
 
@@ -46,18 +46,19 @@ def open_records(options: argparse.Namespace) -> Iterator[Record]:
 
 def _finish_abandoned_runs(places: list[str]) -> None:
     """Have the runs whose supervisor died finished in the background, and say so on stderr."""
-    abandoned: list[str] = []
+    has_abandoned = False
     lost: list[str] = []
     for path in list_unsupervised(places):
         try:
             record = Record.open(path)
-            if is_abandoned(record):
-                abandoned.append(record.run_id)
+            has_abandoned |= may_have_ended_in_slurm(record)  # Slurm is asked in the background
+            if is_abandoned(record, asks_slurm=False):
+                has_abandoned = True
                 lost += [] if record.has(EXIT) else [record.run_id]
             record.close()
         except (GPUAlertError, OSError):
             continue  # removed meanwhile, or damaged
-    if abandoned and start_recovery(places) and lost:
+    if has_abandoned and start_recovery(places) and lost:
         which = f"run {lost[0]}" if len(lost) == 1 else f"{len(lost)} runs"
         printing.print_notes(
             f"gpualert: the supervisor of {which} died; completing the record in the background"

@@ -78,7 +78,7 @@ class BatchJobProgram:
         if job.step is SubmissionStep.SUBMITTED:
             _note(f"following batch job {job.job_id}")
             return job
-        if not job.is_stopped:
+        if not job.is_stopped and not self._stops:
             try:
                 job = JobSubmitter(self._submission, self._pause, _note).submit()
             except _StoppedError:
@@ -144,12 +144,14 @@ class BatchJobProgram:
         return end.exit_status
 
     def _await_lock(self) -> None:
-        """Wait until no other follower lives, nor its sbatch."""
+        """Wait until no other follower lives, nor its sbatch, whose job a stop has to cancel."""
         deadline = time.monotonic() + _LOCK_S
         while not self._submission.try_lock():
             if time.monotonic() > deadline:
                 raise SlurmError("another process follows this submission", is_late=True)
-            self._pause(_POLL_S)
+            if self._stops and self._request.watched is not None:
+                raise _StoppedError
+            time.sleep(_POLL_S)
 
     def _pause(self, seconds: float) -> None:
         """Sleep.  Raises _StoppedError when the run is stopped."""

@@ -39,11 +39,14 @@ def find_slurm_end(
 ) -> SlurmEnd | None:
     """Return the end of a run; None while Slurm does not prove it.
 
+    A run that no node of Slurm started, as in the shell of ``salloc`` on a login node, is in the
+    environment of a job, but does not end with it.
+
     ``changed_at`` is the time of the last change of the run's files.  Asks Slurm with commands that
     have the deadline each.  Never raises.
     """
     now = time.time()
-    if now - changed_at < QUIET_S:
+    if not place.get("node") or now - changed_at < QUIET_S:
         return None
     report = ask_slurm(place, started_at, deadline_s=deadline_s)
     step = None if report.job is None else report.job.find_step(place.get("step"))

@@ -103,7 +103,10 @@ class JobFollower:
     # -- states ----------------------------------------------------------------------------
 
     def _ask(self) -> list[BatchTask]:
-        """Serve a stop, and return the tasks.  Runs in a thread, since Slurm may not answer."""
+        """Serve a stop, and return the tasks.  Runs in a thread, since Slurm may not answer.
+
+        Raises SlurmError.
+        """
         self._serve_stop()
         tasks = read_tasks(self._job.job_id, self._job.cluster)
         if all(task.is_over for task in tasks) and (not tasks or "_" in tasks[0].shown_id):
@@ -172,23 +175,32 @@ class JobFollower:
     # -- a stop ----------------------------------------------------------------------------
 
     def _serve_stop(self) -> None:
-        """Send the next signal of a stop that is requested.  Raises SlurmError."""
+        """Send the next signal of a stop that is requested.
+
+        A request that Slurm refuses, as for a job that ended or was requeued meanwhile, counts as
+        sent: it is followed by the next one.  Raises SlurmError if Slurm does not answer.
+        """
         stops = self._stops()
         if not stops:
             return
-        job = (self._job.job_id, self._job.cluster)
         if self._cancel_at is None:
             runs = any(not task.is_over and not task.is_waiting for task in self._tasks.values())
-            if runs and self._grace_s > 0 and stops < _SEVERAL_STOPS:
-                terminate(*job)
-            else:
-                cancel(*job)
+            is_first = runs and self._grace_s > 0 and stops < _SEVERAL_STOPS
+            self._request(terminate if is_first else cancel)
             self._cancel_at = time.monotonic() + self._grace_s
             self._stops_served = stops
         elif time.monotonic() >= self._cancel_at or stops >= _SEVERAL_STOPS > self._stops_served:
-            cancel(*job)
+            self._request(cancel)
             self._cancel_at = time.monotonic() + self._grace_s
             self._stops_served = stops
+
+    def _request(self, send: Callable[[str, str], None]) -> None:
+        try:
+            send(self._job.job_id, self._job.cluster)
+        except SlurmError as error:
+            if is_transient(error):
+                raise
+            self._note_once("stop", str(error))
 
     # -- output ----------------------------------------------------------------------------
 
@@ -203,7 +215,7 @@ class JobFollower:
             if path and (path, target) not in self._copies:
                 by_lines = len(self._tasks) > 1
                 full = os.path.join(task.work_directory, path)
-                self._copies[path, target] = OutputCopy(full, target, by_lines=by_lines)
+                self._copies[path, target] = OutputCopy(full, target, task.uid, by_lines=by_lines)
 
     def _copy(self, *, is_last: bool = False) -> int:
         copied = 0
@@ -236,7 +248,7 @@ def _with_paths(task: BatchTask, before: BatchTask | None) -> BatchTask:
     """Return a task of the accounting with the paths that the controller named before."""
     if task.stdout or before is None:
         return task
-    return replace(task, stdout=before.stdout, stderr=before.stderr)
+    return replace(task, uid=before.uid, stdout=before.stdout, stderr=before.stderr)
 
 
 def _end_of(tasks: list[BatchTask]) -> JobEnd:

@@ -180,4 +180,6 @@ def _with_lost_nodes(
 
 
 def _is_within(event: NodeEvent, since: float, until: float | None) -> bool:
-    return event.at is None or (event.at >= since and (until is None or event.at <= until))
+    """Return whether a node was lost in that time; a state without a time is the present one."""
+    at = time.time() if event.at is None else event.at
+    return at >= since and (until is None or at <= until)

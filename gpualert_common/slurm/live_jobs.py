@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.fields import format_time, parse_time
+from gpualert_common.slurm.fields import format_time, parse_number, parse_time
 from gpualert_common.slurm.invocation import ask
 from gpualert_common.structs import Struct
 
@@ -53,6 +53,7 @@ class BatchTask(Struct, frozen=True):
     reason: str = ""
     name: str = ""
     user: str = ""
+    uid: int | None = None
     comment: str = ""
     exit_code: int = 0
     exit_signal: int = 0
@@ -144,7 +145,7 @@ def read_accounted_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
     return list(found.values())
 
 
-def find_job(mark: str, since: float) -> str | None:
+def find_job(mark: str, since: float, cluster: str = "") -> str | None:
     """Return the id of the job of this user whose comment has *mark*; the first of several.
 
     Asks the controller, and the accounting, which keeps the jobs that the controller forgets.
@@ -152,14 +153,15 @@ def find_job(mark: str, since: float) -> str | None:
     cannot be known, as without accounting once the controller may have forgotten the job.
     """
     user = f"--user={os.getuid()}"
-    listed = ask("squeue", "--noheader", "--states=all", user, "--format=%F|%k")
+    shown = ("--all", "--noheader", "--states=all", user, "--format=%F|%k")
+    listed = ask("squeue", *_of_cluster(cluster), *shown)
     found = list(_select_marked(listed, mark))
     if found:
         return min(found, key=_order)
     try:
-        found = list(_select_marked(_list_accounted(user, since), mark))
+        found = list(_select_marked(_list_accounted(user, since, cluster), mark))
     except SlurmError as error:
-        if time.time() - since < _read_least_job_age() / 2:
+        if not cluster and time.time() - since < _read_least_job_age() / 2:
             return None
         raise SlurmError(
             f"cannot decide if the job was submitted: the controller does not have it, and {error}",
@@ -173,7 +175,7 @@ def list_states(user: str) -> dict[str, tuple[str, str]]:
 
     Arrays are listed by task, except for tasks that wait.  Raises SlurmError.
     """
-    options = ("--noheader", "--states=all", f"--user={user}", "--format=%i|%T|%k")
+    options = ("--all", "--noheader", "--states=all", f"--user={user}", "--format=%i|%T|%k")
     lines = (line.split("|", 2) for line in ask("squeue", *options).splitlines())
     found = (words for words in lines if len(words) == 3 and is_slurm_id(words[0]))
     return {job: (state, comment) for job, state, comment in found}
@@ -190,9 +192,10 @@ def is_slurm_id(text: str) -> bool:
     return all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts)
 
 
-def _list_accounted(user: str, since: float) -> str:
+def _list_accounted(user: str, since: float, cluster: str) -> str:
     start = f"--starttime={format_time(since - _BEFORE_S)}"
-    listed = ("--parsable2", "--noheader", "--allocations", user, start)
+    shown = ("--parsable2", "--noheader", "--allocations", user, start)
+    listed = (*_of_cluster(cluster), *shown)
     try:
         return ask("sacct", *listed, "--format=JobID,Comment,SubmitLine")
     except SlurmError as error:
@@ -202,10 +205,14 @@ def _list_accounted(user: str, since: float) -> str:
 
 
 def _select_marked(text: str, mark: str) -> Iterator[str]:
+    """Yield the jobs with the mark; a comment or a command may have several lines."""
+    job_id = ""
     for line in text.splitlines():
-        job_id, _, rest = line.partition("|")
-        job_id = job_id.partition("_")[0].partition("+")[0]
-        if mark in rest and is_slurm_id(job_id):
+        begin, bar, _rest = line.partition("|")
+        begin = begin.partition("_")[0].partition("+")[0]
+        if bar and is_slurm_id(begin):
+            job_id = begin
+        if mark in line and job_id:
             yield job_id
 
 
@@ -240,6 +247,8 @@ def _parse_block(lines: Iterable[str]) -> dict[str, str]:
     fields: dict[str, str] = {}
     for line in lines:
         text = line.strip()
+        if text.startswith("JobId="):  # the name is the rest of the line, and may be any text
+            text, _name, fields["JobName"] = text.partition("JobName=")
         name, equals, value = text.partition("=")
         if name in _WHOLE_LINES and equals:
             fields.setdefault(name, value.strip())
@@ -266,6 +275,7 @@ def _make_task(job_id: str, fields: dict[str, str]) -> BatchTask:
         reason=fields.get("Reason", ""),
         name=fields.get("JobName", ""),
         user=fields.get("UserId", "").partition("(")[0],
+        uid=parse_number(fields.get("UserId", "").rpartition("(")[2].removesuffix(")")),
         comment=fields.get("Comment", ""),
         exit_code=code,
         exit_signal=signal,

@@ -13,8 +13,9 @@ _STATE_FORMAT = "%N|%T|%H|%u|%E"
 _MOST_NODES = 64
 _SILENT = "*"
 """Ends the state of a node that does not answer its controller."""
-_LOST = ("DOWN", "FAIL", "UNKNOWN", "NO_RESPOND")
-"""Beginnings of the states of a node that no job can use any more."""
+_LOST = ("DOWN", "UNKNOWN", "NO_RESPOND")
+"""Beginnings of the states of a node that no job can use any more.  FAIL and FAILING are none: the
+node still runs its jobs, and is only expected to fail."""
 
 
 class NodeEvent(Struct, frozen=True):
@@ -61,7 +62,7 @@ def parse_node_events(lines: Iterable[str]) -> list[NodeEvent]:
 
 def read_node_states(nodes: str, *, deadline_s: float = DEADLINE_S) -> list[NodeEvent]:
     """Return the present state of nodes by the controller, each node once.  Raises SlurmError."""
-    options = ("--noheader", "--Node", f"--nodes={nodes}", f"--format={_STATE_FORMAT}")
+    options = ("--all", "--noheader", "--Node", f"--nodes={nodes}", f"--format={_STATE_FORMAT}")
     output = run_command("sinfo", *options, deadline_s=deadline_s)
     return parse_node_states(output.splitlines())
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import stat
 
+from gpualert_common.slurm.users import may_copy
+
 _CHUNK_BYTES = 256 << 10
 _MOST_BYTES_OF_TURN = 16 << 20
 _LONGEST_LINE_BYTES = 1 << 20
 """Of an array, longer lines are copied in pieces."""
+ANOTHER_OWNER = "it does not belong to the user of the job"
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -17,12 +20,13 @@ class OutputCopy:
 
     The file may appear late.  It is opened anew for each look, since NFS shows the growth of a file
     to a process that opens it.  A file that was truncated or replaced, as by a requeued job, is
-    copied from its start.  With ``by_lines`` only whole lines are copied, so that several files can
-    share one descriptor.
+    copied from its start; one that :func:`may_copy` forbids for a job of the user ``uid`` never.
+    With ``by_lines`` only whole lines are copied, so that several files can share one descriptor.
     """
 
-    def __init__(self, path: str, target: int, *, by_lines: bool = False) -> None:
+    def __init__(self, path: str, target: int, uid: int | None, *, by_lines: bool = False) -> None:
         self._path = path
+        self._uid = uid
         self._target = target
         self._by_lines = by_lines
         self._offset = 0
@@ -54,6 +58,9 @@ class OutputCopy:
         self.is_found = True
         if not stat.S_ISREG(status.st_mode):
             self.problem = "" if self._path == os.devnull else "it is not a regular file"
+            return 0
+        if not may_copy(status.st_uid, self._uid):
+            self.problem = ANOTHER_OWNER
             return 0
         self.problem = ""
         file = (status.st_dev, status.st_ino)

@@ -6,14 +6,15 @@ import os
 import shlex
 from collections.abc import Sequence
 
+from gpualert_common.errors import SlurmError
 from gpualert_common.structs import Struct
 
-_VALUE_LETTERS = frozenset("AabcCdDeFGiJLmMnNopqStwx")
+_VALUE_LETTERS = frozenset("AabBcCdDeFGiJLmMnNopqStwx")
 """Short options of sbatch that take a value."""
 _NO_VALUE = frozenset(
     (
         *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs"),
-        *("kill-on-invalid-dep", "nice", "no-kill", "no-requeue", "overcommit", "oversubscribe"),
+        *("nice", "no-kill", "no-requeue", "overcommit", "oversubscribe"),
         *("parsable", "propagate", "quiet", "reboot", "requeue", "share", "spread-job", "stepmgr"),
         *("test-only", "usage", "use-min-nodes", "verbose", "version", "wait"),
     )
@@ -30,12 +31,14 @@ class SbatchOptions(Struct, frozen=True):
     """The options in front of the script, with the place of the script among the arguments.
 
     ``script_at`` is the number of arguments where there is none, so that sbatch reads stdin;
-    ``has_wrap`` says that a command takes its place.  ``comment`` is the user's own.
+    ``has_wrap`` says that a command takes its place.  ``comment`` is the user's own, ``clusters``
+    are those to which the job may go, None for the cluster of this machine.
     ``submits_nothing`` is true for --help and the like, ``waits`` for --wait.
     """
 
     script_at: int
     comment: str | None = None
+    clusters: str | None = None
     has_wrap: bool = False
     submits_nothing: bool = False
     waits: bool = False
@@ -49,6 +52,7 @@ class SbatchOptions(Struct, frozen=True):
 def read_options(arguments: Sequence[str]) -> SbatchOptions:
     """Return the options of sbatch; an option that is not known is taken to have no value."""
     comment: str | None = None
+    clusters: str | None = None
     has_wrap = submits_nothing = waits = False
     index = 0
     while index < len(arguments):
@@ -64,6 +68,7 @@ def read_options(arguments: Sequence[str]) -> SbatchOptions:
                 index += 1
                 value = arguments[index] if index < len(arguments) else ""
             comment = value if name == "comment" else comment
+            clusters = value if name in ("clusters", "cluster") else clusters
             has_wrap |= name == "wrap"
             submits_nothing |= name in _WITHOUT_JOB
             waits |= name == "wait"
@@ -73,45 +78,75 @@ def read_options(arguments: Sequence[str]) -> SbatchOptions:
             for at, letter in enumerate(letters):
                 waits |= letter == "W"
                 if letter in _VALUE_LETTERS:
-                    index += at == len(letters) - 1  # its value is the next argument
+                    is_next = at == len(letters) - 1  # its value is the next argument
+                    index += is_next
+                    value = "".join(arguments[index : index + 1]) if is_next else letters[at + 1 :]
+                    clusters = value if letter == "M" else clusters
                     break
         index += 1
     script_at = index if index < len(arguments) or has_wrap else -1
-    return SbatchOptions(script_at, comment, has_wrap, submits_nothing, waits)
+    return SbatchOptions(script_at, comment, clusters, has_wrap, submits_nothing, waits)
 
 
-def find_script_comment(path: str) -> str | None:
-    """Return the comment that a script asks for; None if it has none or cannot be read."""
+def find_clusters(arguments: Sequence[str], script_path: str | None = None) -> list[str]:
+    """Return the clusters to which a job may be submitted; "" is that of this machine.
+
+    *script_path* is that of a script from stdin.  Raises SlurmError for all clusters.
+    """
+    options = read_options(arguments)
+    asked = [options.clusters]
+    asked += [os.environ.get(name) for name in ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")]
+    asked += [one.clusters for one in reversed(_read_script(arguments, options, script_path))]
+    names = next((one for one in asked if one), "")
+    if names == "all":
+        problem = "it cannot be decided if the job was submitted: it may be on any cluster"
+        raise SlurmError(problem, is_late=True)
+    return names.split(",")
+
+
+def _read_script(
+    arguments: Sequence[str], options: SbatchOptions, script_path: str | None
+) -> list[SbatchOptions]:
+    """Return the directives of the script, none for a command of --wrap."""
+    if options.has_wrap:
+        return []
+    if script_path is None and 0 <= options.script_at < len(arguments):
+        script_path = arguments[options.script_at]
+    return [] if script_path is None else read_directives(script_path)
+
+
+def read_directives(path: str) -> list[SbatchOptions]:
+    """Return the options of each directive of a script; none if it cannot be read."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             text = file.read(_MOST_SCRIPT_BYTES).decode("utf-8", "replace")
     except OSError:
-        return None
-    comment = None
+        return []
+    found = []
     for line in text.splitlines():
         if line.startswith(_DIRECTIVE):
             try:
                 words = shlex.split(line[len(_DIRECTIVE) :], comments=True)
             except ValueError:
                 continue
-            found = read_options(words).comment
-            comment = found if found is not None else comment
+            found.append(read_options(words))
         elif line.strip() and not line.startswith("#"):
             break  # Slurm reads no directive behind the first command
-    return comment
+    return found
 
 
-def add_mark(arguments: Sequence[str], mark: str) -> list[str]:
+def add_mark(arguments: Sequence[str], mark: str, script_path: str | None = None) -> list[str]:
     """Return the arguments with a comment that has *mark* behind the user's own comment.
 
-    It stands in front of the script, so that it replaces the comment of an option and of the
-    script.
+    *script_path* is that of a script from stdin.  The comment stands in front of the script, so
+    that it replaces the comment of an option and of the script.
     """
     options = read_options(arguments)
     at = options.script_at if options.script_at >= 0 else len(arguments)
     comment = options.comment
-    if comment is None and 0 <= options.script_at < len(arguments) and not options.has_wrap:
-        comment = find_script_comment(arguments[options.script_at])
+    if comment is None:
+        directives = _read_script(arguments, options, script_path)
+        comment = next((one.comment for one in reversed(directives) if one.comment), None)
     if comment is None:
         comment = os.environ.get("SBATCH_COMMENT")
     whole = f"{comment} {mark}" if comment else mark

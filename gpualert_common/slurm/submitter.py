@@ -11,7 +11,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponent
 from gpualert_common.errors import SlurmError
 from gpualert_common.slurm.invocation import ProgramAnswer, describe_failure, invoke, is_transient
 from gpualert_common.slurm.live_jobs import find_job, is_slurm_id
-from gpualert_common.slurm.sbatch_options import add_mark
+from gpualert_common.slurm.sbatch_options import add_mark, find_clusters
 from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
 from gpualert_common.structs import replace
 
@@ -23,8 +23,9 @@ _MARKS_OF_RUNS = ("GPUALERT_MARK_", "GPUALERT_RUN_ID", "GPUALERT_HELPER_OF")
 """Variables that would make the job's processes a part of the follower's run."""
 
 _REFUSAL = "sbatch: error: Batch job submission failed"
-_SIGNAL = 128
-"""A shell around sbatch exits with this and the number of the signal that killed it."""
+_KILLED = range(129, 193)
+"""A shell around sbatch exits with 128 and the number of the signal that killed it.  sbatch itself
+exits with 255 for an option that it does not know."""
 
 Pause = Callable[[float], None]
 
@@ -46,11 +47,16 @@ class JobSubmitter:
         """Return the job, submitted now or by an earlier follower.
 
         Raises SlurmError if Slurm refused it, and ``is_late`` if Slurm did not answer in time: then
-        the submission stays as it is.
+        the submission stays as it is.  A later follower only looks for the job: whoever was told
+        that it was not submitted may have submitted it anew.
         """
         job = self._submission.job
         if job.step is SubmissionStep.SUBMITTING:
             job = self.search()
+            is_late = time.time() - job.since > self._request.submit_within_s
+            if job.step is SubmissionStep.PREPARED and is_late:
+                self._submission.store(replace(job, step=SubmissionStep.REFUSED))
+                raise SlurmError("the job was not submitted in time, and is not submitted any more")
         if job.step is not SubmissionStep.PREPARED:
             return job
         return self._retry(self._submit_once)
@@ -77,7 +83,7 @@ class JobSubmitter:
         if is_slurm_id(job_id):
             return self._store(job, job_id, cluster)
         problem = describe_failure("sbatch", answer)
-        if answer.is_transient or not 0 < (answer.status or 0) < _SIGNAL:
+        if answer.is_transient or (answer.status or 0) <= 0 or answer.status in _KILLED:
             raise SlurmError(problem, is_late=True)
         if _REFUSAL not in answer.message:  # a program around sbatch failed, maybe after it
             job = self._search(job)
@@ -92,13 +98,26 @@ class JobSubmitter:
         A controller that answers, and does not know the job a second time some seconds later, never
         got the request: no sbatch lives any more, since this process holds the lock.
         """
-        job_id = find_job(self._request.mark, job.since)
-        if job_id is None:
+        found = self._find_job(job)
+        if found is None:
             self._pause(SETTLE_S)
-            job_id = find_job(self._request.mark, job.since)
-        if job_id is not None:
-            return self._store(job, job_id, "")
+            found = self._find_job(job)
+        if found is not None:
+            return self._store(job, *found)
         return replace(job, step=SubmissionStep.PREPARED)
+
+    def _find_job(self, job: SubmittedJob) -> tuple[str, str] | None:
+        """Return the id and the cluster of the job with the mark.  Raises SlurmError."""
+        for cluster in find_clusters(self._request.arguments, self._script_path):
+            job_id = find_job(self._request.mark, job.since, cluster)
+            if job_id is not None:
+                return job_id, cluster
+        return None
+
+    @property
+    def _script_path(self) -> str | None:
+        """The path of the script that came from stdin."""
+        return self._submission.script_path if self._request.has_script else None
 
     def _store(self, job: SubmittedJob, job_id: str, cluster: str) -> SubmittedJob:
         job = replace(job, step=SubmissionStep.SUBMITTED, job_id=job_id, cluster=cluster)
@@ -106,7 +125,7 @@ class JobSubmitter:
         return job
 
     def _call_sbatch(self) -> ProgramAnswer:
-        arguments = add_mark(self._request.arguments, self._request.mark)
+        arguments = add_mark(self._request.arguments, self._request.mark, self._script_path)
         command = ["sbatch", *arguments]
         env = {
             name: value for name, value in os.environ.items() if not name.startswith(_MARKS_OF_RUNS)

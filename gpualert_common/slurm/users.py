@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 
 from gpualert_common.quantities import is_number
@@ -15,3 +16,12 @@ def describe_user(uid: object) -> str:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OverflowError, OSError):
         return f"user {uid}"
+
+
+def may_copy(file_uid: int, uid: int | None) -> bool:
+    """Return True if this process may copy a file as an output of a user's job.
+
+    A job may name any file as its output.  Whoever may read the files of others must not copy what
+    the user of the job may not read: of the job of another user only that user's own files.
+    """
+    return uid is not None and uid in (os.geteuid(), file_uid)

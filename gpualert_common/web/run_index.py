@@ -16,7 +16,7 @@ from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.listing.summary_cache import SummaryCache
 from gpualert_common.record import Record
 from gpualert_common.record_locations import RUNS, list_record_paths
-from gpualert_common.recover import is_abandoned
+from gpualert_common.recover import is_abandoned, may_have_ended_in_slurm
 
 _FRESH_S = 2.0
 """Age up to which a list without new or removed records is shown again: several pages refresh
@@ -98,10 +98,11 @@ class RunIndex:
 
 
 def _is_abandoned(path: str) -> bool:
+    """Return True if a run was abandoned, or if a process in the background has to ask Slurm."""
     try:
         record = Record.open(path)
         try:
-            return is_abandoned(record)
+            return is_abandoned(record, asks_slurm=False) or may_have_ended_in_slurm(record)
         finally:
             record.close()
     except (RecordError, OSError):

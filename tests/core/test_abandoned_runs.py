@@ -206,7 +206,29 @@ def test_run_elsewhere(lab: Lab, changes: dict[str, str]) -> None:
     assert UNFINISHED.list_records(str(lab.state)) == [record.path]
 
 
-def _edit_spec(record: Record, **changes: str) -> None:
+def test_slurm_is_asked_in_the_background(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command does not wait for Slurm's answer about a run of another machine."""
+    record = abandon(lab)
+    _edit_spec(record, host="another-host", slurm={"job": "7", "node": "node1"})
+    at = int(record.spec.created_at)
+    for file in Path(record.path).iterdir():
+        os.utime(file, (at - 3600, at - 3600))
+    programs = lab.home / "programs"
+    programs.mkdir()
+    answer = f"7|TIMEOUT|0:0|{at - 7200}|{at}|60||node1"
+    asker = f"tr '\\0' ' ' < /proc/$PPID/cmdline >> {lab.home}/askers; echo >> {lab.home}/askers"
+    for name, said in (("sacct", answer), ("squeue", "")):
+        (programs / name).write_text(f"#!/bin/sh\n{asker}\necho '{said}'\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    assert lab.gpualert("runs").stderr == b""
+    until(lambda: record.ending is not None and lab.is_empty(), "Slurm to prove the end")
+    askers = (lab.home / "askers").read_text().splitlines()
+    assert askers
+    assert all(PROCESS.decode() in asker for asker in askers)
+
+
+def _edit_spec(record: Record, **changes: object) -> None:
     path = Path(record.path) / "spec.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 

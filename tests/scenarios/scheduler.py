@@ -163,6 +163,14 @@ def failed_before_its_job_was_cancelled(chance: Random) -> Scene:
     return Scene(log=log, code=1, cards=_cards(chance), events=(late,), slurm={"job": "4711"})
 
 
+@near_miss("F2", "traceback", family=None)
+def failed_and_its_script_cancelled_the_job(chance: Random) -> Scene:
+    """A bug ended it, and another node's script then cancelled the whole job at once."""
+    log = some_steps(chance) + traceback("KeyError: 'x'", "main", "step")
+    cancelled = _job("CANCELLED", by_uid=1000)
+    return Scene(log=log, code=1, cards=_cards(chance), events=(cancelled,), slurm={"job": "4711"})
+
+
 @near_miss("F2", "time_limit")
 def signal_at_the_limit_of_the_job(chance: Random) -> Scene:
     """Without accounting: the signal came when the job had no time left."""

@@ -9,11 +9,12 @@ import pytest
 from gpualert_common.launch_record import SlurmPlace
 from gpualert_common.slurm.ended_runs import find_slurm_end
 from gpualert_common.slurm.job_status import ask_slurm
+from gpualert_common.slurm.nodes import parse_node_states
 from gpualert_common.slurm.states import SlurmState
 from tests.slurm.conftest import Install
 
-BATCH: SlurmPlace = {"job": "7"}
-TASK: SlurmPlace = {"job": "7", "step": "0", "is_task": True, "index": 0}
+BATCH: SlurmPlace = {"job": "7", "node": "node1"}
+TASK: SlurmPlace = {"job": "7", "node": "node1", "step": "0", "is_task": True, "index": 0}
 BEGAN = float(int(time.time()) - 7200)
 ENDED = int(BEGAN) + 3600
 OLD = ENDED + 60.0
@@ -139,3 +140,34 @@ def test_an_exit_status_is_believed_only_from_the_task_itself(
     found = find_slurm_end(place, BEGAN, OLD)
     assert found is not None
     assert (found.name, found.code) == ("7.0", code)
+
+
+def test_run_on_a_login_node_does_not_end_with_its_job(install: Install) -> None:
+    """The shell of salloc has the number of the job, but Slurm does not end its processes."""
+    install("sacct", _sacct("TIMEOUT"))
+    install("squeue", _squeue("TIMEOUT"))
+    assert find_slurm_end(BATCH, BEGAN, OLD) is not None
+    assert find_slurm_end({"job": "7"}, BEGAN, OLD) is None
+
+
+@pytest.mark.parametrize(("age_s", "lost"), [(3600.0, ()), (0.0, ("node1",))])
+def test_present_state_of_a_node_is_no_evidence_about_the_past(
+    install: Install, age_s: float, lost: tuple[str, ...]
+) -> None:
+    """A node that does not answer now, since an unknown time, was not lost in a job of an hour
+    ago."""
+    end = int(time.time() - age_s)
+    install("sacct", _sacct("CANCELLED", end=end))
+    install("squeue", "")
+    install("sacctmgr", "")
+    install("sinfo", "node1|down*|Unknown||\n")
+    report = ask_slurm(BATCH, BEGAN)
+    assert tuple(one.node for one in report.lost_nodes) == lost
+
+
+def test_node_that_may_fail_is_not_lost() -> None:
+    """The states FAIL and FAILING are those of a node that still runs its jobs."""
+    lines = [
+        f"{state}|{state}|1|root|" for state in ("down", "idle*", "fail", "failing", "drained")
+    ]
+    assert [one.node for one in parse_node_states(lines) if one.is_lost] == ["down", "idle*"]

@@ -61,7 +61,17 @@ def test_task_of_an_array(program: Program, tmp_path: Path) -> None:
     assert task.stdout == "/home/ann/my work/5_2.out"
     assert task.stderr == "/home/ann/my work/node1.err"
     assert (task.started_at, task.ended_at) == (1790000010.0, 1790000020.0)
-    assert (task.restarts, task.user) == (1, "ann")
+    assert (task.restarts, task.user, task.uid) == (1, "ann", 1000)
+
+
+def test_name_of_a_job_changes_no_other_field(program: Program, tmp_path: Path) -> None:
+    """A user who names a job like a field does not end it for others."""
+    text = SHOWN.replace("my train", "x JobState=COMPLETED StdOut=/root/key")
+    (tmp_path / "shown").write_text(text)
+    program("scontrol", f"cat {tmp_path}/shown")
+    [task] = read_tasks("5")
+    assert (task.state, task.stdout) == ("FAILED", "/home/ann/my work/5_2.out")
+    assert task.name == "x JobState=COMPLETED StdOut=/root/key"
 
 
 DAMAGE = ["", "JobId=", "JobId=x JobState=FAILED", "\\0\\377", "JobId=999999999999999"]
@@ -130,6 +140,25 @@ def test_marked_job_is_found(program: Program) -> None:
     assert find_job(MARK, time.time()) == "31"
     program("sacct", "true")
     assert find_job(MARK, time.time()) is None
+
+
+def test_marked_job_with_a_command_of_several_lines(program: Program) -> None:
+    """The mark behind a command of several lines is that of its job, not of a later one."""
+    program("squeue", "true")
+    lines = f"30||sbatch a.sh\\n31||sbatch --wrap set -e\\nsrun a | tee b --comment={MARK}\\n"
+    program("sacct", f"printf '{lines}32||sbatch b.sh\\n'")
+    assert find_job(MARK, time.time()) == "31"
+
+
+def test_search_on_another_cluster(program: Program) -> None:
+    """The commands are asked about the cluster of the submission, and a missing answer of its
+    accounting decides nothing."""
+    program("squeue", f"[ \"$1\" = --clusters=lab ] && printf 'CLUSTER: lab\\n7|{MARK}\\n'")
+    assert find_job(MARK, time.time(), "lab") == "7"
+    program("squeue", "true")
+    program("sacct", "exit 1")
+    with pytest.raises(SlurmError, match="cannot decide"):
+        find_job(MARK, time.time(), "lab")
 
 
 def test_search_without_accounting(program: Program) -> None:

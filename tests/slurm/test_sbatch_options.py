@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.slurm.sbatch_options import add_mark, read_options
+from gpualert_common.errors import SlurmError
+from gpualert_common.slurm.sbatch_options import add_mark, find_clusters, read_options
 
 MARK = "gpualert:20261128-101112-123456-abcd"
 
@@ -19,6 +20,8 @@ PLACES = {
     "-HQp gpu train.sh": 2,
     "--nice --hold -- train.sh -x": 3,
     "--array=0-3 -c 4 train.sh 1 2": 3,
+    "-B 2:4:1 train.sh": 2,
+    "--kill-on-invalid-dep yes train.sh": 2,
 }
 
 
@@ -79,3 +82,38 @@ def test_calls_without_a_job(arguments: list[str]) -> None:
 def test_wait(arguments: list[str]) -> None:
     """Both forms of --wait are found."""
     assert read_options(arguments).waits
+
+
+def test_comment_of_a_script_of_stdin_is_kept(tmp_path: Path) -> None:
+    """A script that came from stdin keeps the comment of its directives."""
+    script = tmp_path / "script"
+    script.write_text("#!/bin/bash\n#SBATCH --comment=mine\ntrue\n")
+    assert f"--comment=mine {MARK}" in add_mark(["-p", "gpu"], MARK, str(script))
+
+
+CLUSTERS = {
+    "-p gpu train.sh": [""],
+    "-M one train.sh": ["one"],
+    "-HMone,two train.sh": ["one", "two"],
+    "--clusters=one train.sh -M two": ["one"],
+    "--wrap=true --clusters one": ["one"],
+}
+
+
+@pytest.mark.parametrize("text", CLUSTERS)
+def test_clusters_are_those_of_the_submission(text: str) -> None:
+    """A job is looked for on the clusters to which sbatch may have submitted it."""
+    assert find_clusters(text.split()) == CLUSTERS[text]
+
+
+def test_clusters_of_the_environment_and_the_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable goes before a directive, and a job on any cluster cannot be looked for."""
+    script = tmp_path / "train.sh"
+    script.write_text("#!/bin/bash\n#SBATCH -M two\ntrue\n")
+    assert find_clusters([str(script)]) == ["two"]
+    monkeypatch.setenv("SBATCH_CLUSTERS", "one")
+    assert find_clusters([str(script)]) == ["one"]
+    with pytest.raises(SlurmError, match="cannot be decided"):
+        find_clusters(["-M", "all", str(script)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from functools import partial
 from pathlib import Path
 
@@ -199,11 +198,13 @@ def test_controller_that_does_not_answer(scene: BatchScene) -> None:
     os.kill(daemon.pid, signal.SIGSTOP)
     scene.wrap_sbatch()
     file = scene.programs / "sbatch"
-    file.write_text(file.read_text().replace('"$@"', '"$@" &\nsleep 2; kill -9 $!; wait $!'))
+    killed = scene.home / "killed"
+    kill = f"sleep 2; kill -9 $!; wait $!; status=$?; touch {killed}; (exit $status)"
+    file.write_text(file.read_text().replace('"$@"', f'"$@" &\n{kill}'))
     try:
         front = scene.start("sbatch", "--poll=1s", "--wrap=exit 2")
         wait_until(lambda: _is_submitting(scene), "no submission", 10.0)
-        time.sleep(3)  # the request is with the controller, and sbatch has been killed
+        wait_until(killed.exists, "sbatch lives", 20.0)  # its request is with the controller
         (scene.programs / "sbatch").unlink()
     finally:
         os.kill(daemon.pid, signal.SIGCONT)

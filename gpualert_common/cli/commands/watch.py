@@ -5,12 +5,19 @@ from __future__ import annotations
 import argparse
 import getpass
 import time
+from collections.abc import Mapping
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import CommandParser, add_options
 from gpualert_common.cli.batch_following import follow_batch_run
 from gpualert_common.errors import SlurmError, UsageError
-from gpualert_common.settings import Interface, given_options, load_settings, option_names
+from gpualert_common.settings import (
+    Interface,
+    Setting,
+    given_options,
+    load_settings,
+    option_names,
+)
 from gpualert_common.settings.values import parse_duration
 from gpualert_common.spec import EXIT_NOT_PREPARED
 
@@ -62,7 +69,7 @@ def execute(options: argparse.Namespace) -> int:
         raise UsageError("name a job as slurm:JOBID, or give: slurm --user NAME")
     settings = load_settings(given_options(vars(options)))
     if options.user is not None:
-        return _watch_user(options, max(_LEAST_POLL_S, interval_s))
+        return _watch_user(options.user, settings, max(_LEAST_POLL_S, interval_s))
     settings["streams"].value = "merged"
     handle = launch_watch(job, settings, BatchTerms(options.run_name, interval_s=interval_s))
     if not options.detach:
@@ -71,12 +78,11 @@ def execute(options: argparse.Namespace) -> int:
     return 0
 
 
-def _watch_user(options: argparse.Namespace, interval_s: float) -> int:
+def _watch_user(user: str, settings: Mapping[str, Setting], interval_s: float) -> int:
     """Print a line for each job that ends, until Ctrl-C."""
     from gpualert_common.slurm_watch import SlurmUserWatch
 
-    settings = load_settings(given_options(vars(options)))
-    watch = SlurmUserWatch(options.user or getpass.getuser(), settings)
+    watch = SlurmUserWatch(user or getpass.getuser(), settings)
     while True:
         try:
             for record in watch.take_turn():

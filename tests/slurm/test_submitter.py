@@ -1,0 +1,73 @@
+"""A job is submitted at most once, whatever sbatch answers, with stand-ins for Slurm's commands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.errors import SlurmError
+from gpualert_common.slurm import submitter
+from gpualert_common.slurm.submission import (
+    Submission,
+    SubmissionRequest,
+    SubmissionStep,
+    SubmittedJob,
+)
+from tests.slurm.conftest import Install
+
+MARK = "gpualert:20261128-101112-123456-abcd"
+
+
+@pytest.fixture
+def submission(tmp_path: Path, install: Install) -> Iterator[Submission]:
+    """A submission whose job neither controller nor accounting has."""
+    install("squeue", script="true")
+    install("sacct", script="true")
+    request = SubmissionRequest(MARK, ("train.sh",))
+    one = Submission.create(iter([str(tmp_path / "state")]), "mark", request, None)
+    one.try_lock()
+    yield one
+    one.close()
+
+
+def _make_submitter(submission: Submission) -> submitter.JobSubmitter:
+    return submitter.JobSubmitter(submission, lambda _seconds: None, lambda _text: None)
+
+
+@pytest.mark.parametrize("status", [1, 255])
+def test_refusal_is_final(submission: Submission, install: Install, status: int) -> None:
+    """sbatch is started once for an option that it does not know, which exits with 255."""
+    calls = Path(submission.path, "calls")
+    install("sbatch", script=f"echo x >> {calls}; echo 'unknown option' >&2; exit {status}")
+    with pytest.raises(SlurmError, match="unknown option") as raised:
+        _make_submitter(submission).submit()
+    assert not raised.value.is_late
+    assert submission.job.step is SubmissionStep.REFUSED
+    assert calls.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("age_s", [60.0, 3600.0])
+def test_given_up_submission_is_not_repeated(
+    submission: Submission, install: Install, age_s: float
+) -> None:
+    """A follower submits again only within the time of the submission, and searches later."""
+    install("sbatch", "7\n")
+    since = time.time() - age_s
+    submission.store(SubmittedJob(SubmissionStep.SUBMITTING, since=since))
+    if age_s < submission.request.submit_within_s:
+        assert _make_submitter(submission).submit().job_id == "7"
+        return
+    with pytest.raises(SlurmError, match="not submitted any more"):
+        _make_submitter(submission).submit()
+    assert submission.job.step is SubmissionStep.REFUSED
+
+
+def test_late_search_finds_the_job(submission: Submission, install: Install) -> None:
+    """A job that was submitted is followed also when the time of the submission is over."""
+    install("sbatch", "8\n")
+    install("squeue", f"7|{MARK}\n")
+    submission.store(SubmittedJob(SubmissionStep.SUBMITTING, since=time.time() - 3600))
+    assert _make_submitter(submission).submit().job_id == "7"
