@@ -50,6 +50,8 @@ _MERGE_GROWTH = 1.2
 FIRST_POLL_S, MOST_POLL_S = 1.0, 20.0
 """Time between two readings of the claim by the others, at first and at last."""
 _POLL_GROWTH = 1.5
+VERDICT_S = 60.0
+"""Time that the owner waits for its own verdict, where no other node shows a failure."""
 MOST_WAIT_S = 600.0
 """Time after which the owner sends the alert in any case."""
 ALONE_AFTER_S, CASCADE_ALONE_AFTER_S = 300.0, 900.0
@@ -153,12 +155,9 @@ class JobAlert:
     ) -> JobAlertStep | None:
         """Return what follows from the last claim of an alert; None to look at the next alert."""
         if claim is None:  # damaged, or written just now
-            is_own = name == self._name and self._claim is not None
-            return (
-                self._own_claim(name, self._claim_of(), now)
-                if is_own
-                else self._await_owner(name, None, now)
-            )
+            if name == self._name:
+                return self._own_claim(name, self._claim_of(), now)
+            return self._await_owner(name, None, now)
         if claim.sent_at is not None:
             self._sent[name] = claim
             if may_change_cause(self._own, claim):
@@ -252,6 +251,8 @@ class JobAlert:
         is_without_failure = report.state is JobState.RUNNING and verdict.cause == "none"
         if is_without_failure and not has_failed(self._own):
             return self._release(ClaimRelease.JOB_RUNS, report, now)
+        if is_without_failure and not is_late and now < self._owned_since + VERDICT_S:
+            return self._wait("the verdict of the run is not known yet", now + MOST_MERGE_S)
         before = self._before if name.number > 1 else None
         if before is not None and (verdict.cause, verdict.host) == (before.cause, before.host):
             return self._release(ClaimRelease.UNCHANGED, report, now)
