@@ -89,7 +89,7 @@ def deliver(
                 else:
                     job.note(entry.state for entry in entries)
             job.note(entry.state for entry in _reload(entries))
-        return reconcile(record, job=job.part)[1]
+        return reconcile(record, send_now=send_now, job=job.part)[1]
 
 
 def list_values(secrets: Secrets) -> tuple[str, ...]:

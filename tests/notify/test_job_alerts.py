@@ -33,6 +33,13 @@ MAIL = Budget(
 )
 CHAT = Budget(text_bytes=1500, brief=True)
 
+BUSY: ChannelConfig = {
+    "name": "busy",
+    "kind": "command",
+    "settings": {"command": ["sh", "-c", "exit 75"]},
+}
+"""A channel that asks for another attempt (EX_TEMPFAIL)."""
+
 
 def job_run(lab: Lab, **facts: Any) -> Record:
     """Return the record of a run of a job that has just ended."""
@@ -222,6 +229,16 @@ def test_retry_by_hand(lab: Lab) -> None:
     assert not list(directory.iterdir())
 
 
+def test_copy_by_hand(lab: Lab) -> None:
+    """A copy that a person asks for stays queued, although another node has sent the alert."""
+    record = job_run(lab)
+    store_part(record, JobPart(action=JobAlertAction.LEAVE, because="it was sent by gpu3"))
+    (found,) = deliver(record, extra_channels=[BUSY], send_now=True, retry_for_s=0.0)
+    assert (found.channel, found.state) == ("busy", EntryState.PENDING)
+    reconcile(record)
+    assert [entry.state for entry in entries(record)] == [EntryState.PENDING]
+
+
 def test_old_alert_without_the_job_directory(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """An alert that was left long ago is sent, also if the job directory is gone for good."""
     monkeypatch.setattr(job_delivery, "_LAST_TRY_S", 0.5)
@@ -239,9 +256,7 @@ class _NotedError(Exception):
 def test_sent_alert_is_noted_at_once(lab: Lab) -> None:
     """The claim says that the alert was sent while another channel still fails."""
     (lab.home / "jobs").mkdir()
-    settings = {"command": ["sh", "-c", "exit 75"]}  # EX_TEMPFAIL
-    busy: ChannelConfig = {"name": "busy", "kind": "command", "settings": settings}
-    record = job_run(lab, alerts=alerts(MAILBOX, busy))
+    record = job_run(lab, alerts=alerts(MAILBOX, BUSY))
 
     def check(found: list[OutboxEntry]) -> None:
         claims = list((lab.home / "jobs").glob("*/alerts/*.json"))
