@@ -13,6 +13,7 @@ from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
 from gpualert_common.notify.entry import OPEN, UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.job_delivery import JobDelivery, agree
+from gpualert_common.notify.job_part import read_part
 from gpualert_common.notify.job_warnings import retire_warnings
 from gpualert_common.notify.reconciliation import queue_warnings, reconcile
 from gpualert_common.notify.schedule import DUE, AlertAction
@@ -66,8 +67,8 @@ def deliver(
         decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
     is_wanted = decision.action in DUE and any(entry.state in OPEN for entry in entries)
     agreement = (
-        contextlib.nullcontext(JobDelivery(record))  # a person does not wait for other nodes
-        if send_now
+        contextlib.nullcontext(JobDelivery(record))
+        if send_now or _has_begun(record, entries)  # a person does not wait for other nodes
         else agree(record, list_values(secrets), is_wanted=is_wanted)
     )
     with agreement as job:
@@ -90,6 +91,13 @@ def deliver(
                     job.note(entry.state for entry in entries)
             job.note(entry.state for entry in _reload(entries))
         return reconcile(record, send_now=send_now, job=job.part)[1]
+
+
+def _has_begun(record: Record, entries: Iterable[OutboxEntry]) -> bool:
+    """True if this run has sent the alert about its job by one channel: the others follow."""
+    part = read_part(record)
+    is_sender = part is not None and part.is_sender
+    return is_sender and any(entry.state is EntryState.SENT for entry in entries)
 
 
 def list_values(secrets: Secrets) -> tuple[str, ...]:

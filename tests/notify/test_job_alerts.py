@@ -266,3 +266,14 @@ def test_sent_alert_is_noted_at_once(lab: Lab) -> None:
 
     with pytest.raises(_NotedError):
         deliver(record, retry_for_s=30.0, on_progress=check)
+
+
+def test_second_channel_is_tried_again(lab: Lab) -> None:
+    """A channel that failed is tried by a later run, although another one has sent the alert."""
+    (lab.home / "jobs").mkdir()
+    record = job_run(lab, alerts=alerts(MAILBOX, BUSY))
+    for attempts in (1, 2):
+        found = {entry.channel: entry for entry in deliver(record, retry_for_s=0.0)}
+        assert found["mailbox"].state is EntryState.SENT
+        assert found["busy"].state is EntryState.PENDING
+        assert found["busy"].fields["attempts"] == attempts
