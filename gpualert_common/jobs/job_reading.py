@@ -52,9 +52,12 @@ class JobReader:
         """Add the digest of the reader itself: it counts even where the store has an older one."""
         self._merger.add(StoredDigest(own, own.at - own.clock.offset_s))
 
-    def conclude(self, now: float) -> JobReport | None:
-        """Return the report at a time by the clock of the store; None without a digest."""
-        return self._merger.conclude(now)
+    def conclude(self, now: float, run_id: str = "") -> JobReport | None:
+        """Return the report at a time by the clock of the store; None without a digest.
+
+        It is that of the newest attempt, or of the one that the run ``run_id`` belongs to.
+        """
+        return self._merger.conclude(now, self._merger.find_attempt(run_id) if run_id else None)
 
     def _read_all(self, files: list[StoredFile]) -> Iterable[StoredDigest | StoreError | None]:
         """Return the digests in these files, or why they could not be read."""

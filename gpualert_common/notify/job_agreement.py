@@ -48,11 +48,18 @@ class JobAgreement:
     """The process that agrees with the other nodes, and its last answer.
 
     ``is_wanted`` is False for a run whose alert nobody wants: it only publishes its digest.
-    To be created where no other thread runs.
+    ``lock_fd`` is the lock of the caller, which the process does not keep: a store may hold it for
+    ever.  To be created where no other thread runs.
     """
 
     def __init__(
-        self, record: Record, known_secrets: tuple[str, ...], *, is_wanted: bool, latest_at: float
+        self,
+        record: Record,
+        known_secrets: tuple[str, ...],
+        *,
+        is_wanted: bool,
+        latest_at: float,
+        lock_fd: int,
     ) -> None:
         self._answer = _Answer()
         self._is_wanted = is_wanted
@@ -62,8 +69,8 @@ class JobAgreement:
         reading, self._commands = os.pipe2(os.O_CLOEXEC)
         self._pid = os.fork()
         if self._pid == 0:
-            os.close(answers)
-            os.close(self._commands)
+            for fd in (answers, self._commands, lock_fd):
+                os.close(fd)
             negotiation = _Negotiation(record, known_secrets, writing, reading, latest_at)
             _serve(negotiation, is_wanted=is_wanted)
         os.close(writing)

@@ -7,7 +7,7 @@ from gpualert_common.jobs.job_report import JobReport, NodeState, NodeSummary
 from gpualert_common.jobs.job_view import JobRow, view_job
 from gpualert_common.notify.job_part import JobPart
 from gpualert_common.report.alerted_job import AlertedJob, AlertedNodes
-from gpualert_common.report.run_view import RunView
+from gpualert_common.report.run_view import RunView, describe_exit_code
 from gpualert_common.report.text_sanitizer import Masks
 from gpualert_common.structs import replace
 
@@ -29,7 +29,7 @@ def view_as_job(view: RunView, report: JobReport, part: JobPart, masks: Masks) -
     return replace(
         view,
         job=job.name,
-        host=job.culprit or f"{job.node_count} nodes",
+        host=job.culprit or f"{job.node_count} node{'s' if job.node_count != 1 else ''}",
         attempt=max(view.attempt, report.attempt),
         exit_status=_describe_end(view, _find_culprit(report)),
         started_at=report.started_at or view.started_at,
@@ -91,4 +91,4 @@ def _describe_end(view: RunView, culprit: NodeSummary | None) -> str:
     if culprit.state is NodeState.SILENT:
         return "not known: the node does not answer any more"
     code = culprit.exit_code
-    return "not known" if code is None else f"exit status {code}"
+    return "not known" if code is None else describe_exit_code(code)

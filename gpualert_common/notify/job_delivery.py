@@ -21,6 +21,10 @@ LOCK = ".job"
 """File in the record that the sender locks while it agrees with the other nodes."""
 SOON_SHARE = 0.5
 """Share of the deadline for alerts after which a sender that ends with its container sends."""
+_OLD_S = 1800.0
+"""Time after the end of a run from which on its alert does not wait for the job directory long."""
+_LAST_TRY_S = 45.0
+"""Time for the other nodes and the job directory then: more than the lease of a claim."""
 _ENDING_PLACES = ("SLURM_STEP_ID", "KUBERNETES_SERVICE_HOST")
 """Variables of places that end the processes that a run leaves behind."""
 
@@ -38,6 +42,7 @@ class JobDelivery:
         self._is_wanted = is_wanted
         self._agreement = agreement
         self._stored: JobPart | None = None
+        self._is_noted = False
 
     @property
     def part(self) -> JobPart | None:
@@ -61,13 +66,13 @@ class JobDelivery:
         return self._agreement.part.action is JobAlertAction.LEAVE
 
     def note(self, states: Iterable[EntryState]) -> None:
-        """Note in the job directory that the alert was sent, or refused by all channels."""
-        if self._agreement is not None and self._agreement.part.is_sender:
+        """Note in the job directory, once, that a channel has sent the alert, or all refused it."""
+        if self._agreement is not None and self._agreement.part.is_sender and not self._is_noted:
             found = set(states)
-            if EntryState.SENT in found:
-                self._agreement.note(is_sent=True)
-            elif found == {EntryState.FAILED}:
-                self._agreement.note(is_sent=False)
+            is_sent = EntryState.SENT in found
+            if is_sent or found == {EntryState.FAILED}:
+                self._is_noted = True
+                self._agreement.note(is_sent=is_sent)
 
     def _store(self) -> None:
         """Write the part into the record once it has changed, after the report that it needs."""
@@ -99,7 +104,11 @@ def agree(
     from gpualert_common.notify.job_agreement import JobAgreement
 
     agreement = JobAgreement(
-        record, known_secrets, is_wanted=is_wanted, latest_at=_find_latest_time(record)
+        record,
+        known_secrets,
+        is_wanted=is_wanted,
+        latest_at=_find_latest_time(record),
+        lock_fd=lock_fd,
     )
     try:
         yield JobDelivery(record, agreement, is_wanted=is_wanted)
@@ -117,7 +126,12 @@ def _is_published(record: Record) -> bool:
 
 
 def _find_latest_time(record: Record) -> float:
-    """Return when the alert has to be sent in any case, by the end of this process."""
-    if not any(name in os.environ for name in _ENDING_PLACES):
-        return float("inf")
-    return time.time() + alerts_in(record.spec).get("deadline_s", 0.0) * SOON_SHARE
+    """Return when the alert has to be sent in any case: by the end of this process, and long after
+    the end of the run, when a job directory that still fails is lost."""
+    now = time.time()
+    ending = record.ending
+    ended_at = now if ending is None or ending.ended_at is None else ending.ended_at
+    latest_at = max(now + _LAST_TRY_S, ended_at + _OLD_S)
+    if any(name in os.environ for name in _ENDING_PLACES):
+        latest_at = min(latest_at, now + alerts_in(record.spec).get("deadline_s", 0.0) * SOON_SHARE)
+    return latest_at

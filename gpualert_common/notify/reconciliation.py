@@ -77,6 +77,8 @@ def reconcile(
     plan, drafts = _preview(facts, outbox, extra_channels, send_now)
     entries = [outbox.add(entry) for entry in drafts]
     replaced = {channel["name"]: channel for channel in extra_channels}
+    own = {channel["name"] for channel in facts.channels}
+    is_left = facts.job is not None and plan.decision.action is AlertAction.SKIP
     leaves_to_guardian = send_now and record.is_locked(ALERTS_LOCK)
     for entry in entries:
         channel = replaced.get(entry.channel)
@@ -88,7 +90,7 @@ def reconcile(
             change = plan.change_of_held(entry.due)
             if change:
                 entry.change((EntryState.HELD,), **change)
-        elif facts.job is not None and plan.decision.action is AlertAction.SKIP:
+        elif is_left and entry.channel in own:
             superseded = EntryState.SUPERSEDED  # another node took the alert over
             entry.change((EntryState.PENDING,), state=superseded, because=plan.decision.because)
     if plan.decision.action is not AlertAction.WAIT:

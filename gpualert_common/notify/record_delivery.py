@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -11,7 +12,8 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
 from gpualert_common.notify.entry import OPEN, UNSENT, EntryState, OutboxEntry
-from gpualert_common.notify.job_delivery import agree
+from gpualert_common.notify.job_delivery import JobDelivery, agree
+from gpualert_common.notify.job_part import read_part
 from gpualert_common.notify.job_warnings import retire_warnings
 from gpualert_common.notify.reconciliation import queue_warnings, reconcile
 from gpualert_common.notify.schedule import DUE, AlertAction
@@ -51,7 +53,7 @@ def deliver(
     some.  An alert waits ``verdict_within_s`` for a late verdict, and is then sent without one.
     Transient faults are retried for ``retry_for_s``; what is open then stays queued.  A run with a
     job directory first publishes its last digest, and agrees with the other nodes of its job,
-    within half of ``retry_for_s``, or ``agree_within_s`` if that is more.
+    within half of ``retry_for_s``, or ``agree_within_s`` if that is more; not with ``send_now``.
     ``on_progress`` is called with the entries again and again.  One process per channel is forked
     and waited for: call it where no other thread runs.  Raises RecordError when the record cannot
     be read.
@@ -64,7 +66,12 @@ def deliver(
         _await_verdict(record, verdict_within_s)
         decision, entries = reconcile(record, extra_channels, send_now=send_now, secrets=secrets)
     is_wanted = decision.action in DUE and any(entry.state in OPEN for entry in entries)
-    with agree(record, list_values(secrets), is_wanted=is_wanted and not send_now) as job:
+    agreement = (
+        contextlib.nullcontext(JobDelivery(record))
+        if send_now or _has_begun(record, entries)  # a person does not wait for other nodes
+        else agree(record, list_values(secrets), is_wanted=is_wanted)
+    )
+    with agreement as job:
         for _wait in job.reach(max(retry_for_s / 2, agree_within_s)):
             on_progress(_reload(entries))
         decision, entries = reconcile(
@@ -80,8 +87,17 @@ def deliver(
                 on_progress(_reload(entries))
                 if job.is_lost():
                     sending.close()
+                else:
+                    job.note(entry.state for entry in entries)
             job.note(entry.state for entry in _reload(entries))
-        return reconcile(record, job=job.part)[1]
+        return reconcile(record, send_now=send_now, job=job.part)[1]
+
+
+def _has_begun(record: Record, entries: Iterable[OutboxEntry]) -> bool:
+    """True if this run has sent the alert about its job by one channel: the others follow."""
+    part = read_part(record)
+    is_sender = part is not None and part.is_sender
+    return is_sender and any(entry.state is EntryState.SENT for entry in entries)
 
 
 def list_values(secrets: Secrets) -> tuple[str, ...]:

@@ -203,9 +203,12 @@ def _describe_status(ending: Ending | None) -> str:
     limit = _LIMITS.get(ending.limit or "", "")
     if not isinstance(ending.code, int):
         return f"not known{limit and ', ended'}{limit}"
-    if ending.code < 0:
-        return f"killed by signal {-ending.code} ({signal_name(-ending.code)}){limit}"
-    return f"exit status {ending.code}{limit}"
+    return describe_exit_code(ending.code) + limit
+
+
+def describe_exit_code(code: int) -> str:
+    """Return the end of a process in words; a negative code is that of a signal."""
+    return f"killed by signal {-code} ({signal_name(-code)})" if code < 0 else f"exit status {code}"
 
 
 def _headline(ending: Ending | None, status: str) -> str:

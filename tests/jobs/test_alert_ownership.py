@@ -17,6 +17,7 @@ from gpualert_common.jobs.alerts.alert_ownership import (
 )
 from gpualert_common.jobs.alerts.claim_release import MOST_REFUSALS
 from gpualert_common.jobs.digests.digest import Digest
+from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease
 from gpualert_common.structs import replace
 from tests.jobs.alerting_nodes import AlertedJob, AlertedNode, fail_between
 from tests.jobs.composed_job import END, compose, end, lose, shift
@@ -281,6 +282,92 @@ def test_late_start_in_the_same_attempt(job: AlertedJob) -> None:
     nodes = [job.add(one, starts_at=END + 65.0 + i * 3) for i, one in enumerate(late)]
     job.run(nodes)
     assert [(one.attempt, one.number) for one in job.sent] == [(1, 1)]
+
+
+@pytest.mark.parametrize("numbers", [(None, None), (1, 2)])
+def test_next_attempt_has_begun(job: AlertedJob, numbers: tuple[int | None, int | None]) -> None:
+    """The alert of an attempt is about that one, also if it is sent when the next one runs."""
+    first = replace(digests(2, 0)[0], attempt=numbers[0])  # its other node is never heard of
+    begun = [
+        compose(i, 2, started_at=END + 20.0, at=END + 30.0, run_id=f"again-{i}", attempt=numbers[1])
+        for i in range(2)
+    ]
+    for one in begun:
+        job.add(one)
+    job.run([job.add(first, starts_at=END + 35.0)])
+    (sent,) = job.sent
+    assert sent.report is not None
+    assert (sent.report.attempt, sent.report.verdict.cause) == (1, "cuda_oom")
+    assert len(list(job.place.glob("*/alerts/*.json"))) == 1
+
+
+def test_verdict_is_late(job: AlertedJob) -> None:
+    """A run whose verdict is not made in time sends its own alert, with a single claim."""
+    own = replace(compose(0, 1), ended_at=END)
+    node = job.add(own)
+    job.run([node])
+    (sent,) = job.sent
+    assert sent.report is None
+    assert "not known yet" in node.last.because
+    assert len(list(job.place.glob("*/alerts/*.json"))) == 1
+
+
+def test_store_fails_while_the_alert_is_sent(job: AlertedJob) -> None:
+    """A store that fails after the decision changes neither the alert nor its sender."""
+    store = job.store()
+    alert = job.add(digests(1, 0)[0], store=store).alert
+    now = END + 3.0
+    decided = alert.step(now)
+    while decided.action is JobAlertAction.WAIT:
+        now = max(decided.next_at, now + 0.01)
+        decided = alert.step(now)
+    assert decided.action is JobAlertAction.SEND
+    store.before = fail_between(0, 10**9)
+    for later_s in (10.0, 100.0, 2 * ALONE_AFTER_S):
+        step = alert.step(now + later_s)
+        assert (step.action, step.report) == (JobAlertAction.SEND, decided.report)
+
+
+def test_own_claim_is_damaged(job: AlertedJob) -> None:
+    """An owner whose claim was damaged in the store repairs it."""
+    owner = job.add(replace(digests()[0], nodes=NODES))
+    assert owner.alert.step(END + 3.0).action is JobAlertAction.WAIT
+    (claim,) = job.place.glob("*/alerts/*.json")
+    claim.write_bytes(b"{")
+    owner.alert.step(END + 10.0)
+    found = owner.directory.read_claim("1-1")
+    assert found is not None
+    assert found.run_id == owner.own.run_id
+
+
+def test_alone_in_a_later_attempt(job: AlertedJob) -> None:
+    """An owner that loses the store sends the alert of its own attempt, not of the first."""
+    store = job.store()
+    alert = job.add(replace(digests()[CULPRIT], attempt=4), store=store).alert
+    alert.step(END + 3.0)
+    store.before = fail_between(0, 10**9)
+    alert.step(END + 10.0)
+    step = alert.step(END + 20.0 + ALONE_AFTER_S)
+    assert (step.action, step.attempt) == (JobAlertAction.SEND, 4)
+    assert step.report is not None
+
+
+def test_attempt_was_mistaken(job: AlertedJob) -> None:
+    """A claim that was released as one of another attempt is looked up once, and then taken."""
+    claim = AlertClaim(run_id="gone", claimed_by="gpu9", at=END, release=ClaimRelease.SAME_ATTEMPT)
+    node = job.add(replace(digests(1, 0)[0], attempt=2))
+    node.directory.create_claim("2-1", claim)
+    job.run([node], END + 1000.0)
+    assert len(job.sent) == 1
+    assert len(node.steps) < 30
+
+
+def test_attempt_with_a_high_number(job: AlertedJob) -> None:
+    """Every number of an attempt that a digest may have has an alert."""
+    node = job.add(replace(digests()[CULPRIT], attempt=(1 << 20) - 1))
+    job.run([node])
+    assert len(job.sent) == 1
+    assert "another node claims the alert of the job" not in {one.because for one in node.steps}
 
 
 @pytest.mark.parametrize("nodes", [8, 64, 256])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,22 @@ import pytest
 
 from gpualert_common.jobs.alerts.alert_action import JobAlertAction
 from gpualert_common.jobs.job_report import JobReport
-from gpualert_common.launch_record import JobMembership
+from gpualert_common.launch_record import ChannelConfig, JobMembership
+from gpualert_common.notify import job_agreement, job_delivery
 from gpualert_common.notify.compose import compose
-from gpualert_common.notify.entry import EntryState
+from gpualert_common.notify.entry import EntryState, OutboxEntry
 from gpualert_common.notify.job_part import JOB, JobPart, read_part, store_part, store_report
 from gpualert_common.notify.job_warnings import retire_warnings
 from gpualert_common.notify.message import Budget, Message
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import reconcile
+from gpualert_common.notify.record_delivery import deliver
 from gpualert_common.notify.schedule import AlertAction
 from gpualert_common.record import Record
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, end, lose, merge
 from tests.jobs.composed_job import compose as compose_digest
-from tests.notify.alerting import MAILBOX, ended_run, entries
+from tests.notify.alerting import MAILBOX, alerts, ended_run, entries
 from tests.supervised import Lab
 
 MAIL = Budget(
@@ -30,10 +33,18 @@ MAIL = Budget(
 )
 CHAT = Budget(text_bytes=1500, brief=True)
 
+BUSY: ChannelConfig = {
+    "name": "busy",
+    "kind": "command",
+    "settings": {"command": ["sh", "-c", "exit 75"]},
+}
+"""A channel that asks for another attempt (EX_TEMPFAIL)."""
+
 
 def job_run(lab: Lab, **facts: Any) -> Record:
     """Return the record of a run of a job that has just ended."""
     job: JobMembership = {"key": "slurm-17", "name": "llama", "directory": str(lab.home / "jobs")}
+    job |= {"node": 0, "nodes": 1}
     record = ended_run(lab, **facts)
     fields = {**record.spec_fields(), "job": job}
     record.write_json("spec.json", fields)
@@ -198,3 +209,71 @@ def test_warning_without_the_job_directory(lab: Lab) -> None:
     entry = outbox.add(outbox.draft(MAILBOX, EntryState.PENDING, about="early_hang", warning={}))
     retire_warnings(outbox.record, [entry])
     assert entry.state is EntryState.PENDING
+
+
+def test_killed_culprit(lab: Lab) -> None:
+    """The end of a culprit that a signal killed is told by the name of the signal."""
+    shown = report()
+    nodes = [replace(one, exit_code=-9) if one.host == "gpu3" else one for one in shown.nodes]
+    text = message(sender(lab, replace(shown, nodes=tuple(nodes)))).text
+    assert "killed by signal 9 (SIGKILL)" in text
+
+
+def test_retry_by_hand(lab: Lab) -> None:
+    """An alert that a person sends by hand waits for no other node, and claims nothing."""
+    directory = lab.home / "jobs"
+    directory.mkdir()
+    record = job_run(lab)
+    (found,) = deliver(record, send_now=True, retry_for_s=0.0)
+    assert found.state is EntryState.SENT
+    assert not list(directory.iterdir())
+
+
+def test_copy_by_hand(lab: Lab) -> None:
+    """A copy that a person asks for stays queued, although another node has sent the alert."""
+    record = job_run(lab)
+    store_part(record, JobPart(action=JobAlertAction.LEAVE, because="it was sent by gpu3"))
+    (found,) = deliver(record, extra_channels=[BUSY], send_now=True, retry_for_s=0.0)
+    assert (found.channel, found.state) == ("busy", EntryState.PENDING)
+    reconcile(record)
+    assert [entry.state for entry in entries(record)] == [EntryState.PENDING]
+
+
+def test_old_alert_without_the_job_directory(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An alert that was left long ago is sent, also if the job directory is gone for good."""
+    monkeypatch.setattr(job_delivery, "_LAST_TRY_S", 0.5)
+    monkeypatch.setattr(job_delivery, "_OLD_S", 0.0)
+    monkeypatch.setattr(job_agreement, "NOTE_S", 0.0)
+    (lab.home / "jobs").write_text("no directory")
+    (found,) = deliver(job_run(lab), retry_for_s=5.0, agree_within_s=30.0)
+    assert found.state is EntryState.SENT
+
+
+class _NotedError(Exception):
+    """Ends a delivery whose alert is noted as sent."""
+
+
+def test_sent_alert_is_noted_at_once(lab: Lab) -> None:
+    """The claim says that the alert was sent while another channel still fails."""
+    (lab.home / "jobs").mkdir()
+    record = job_run(lab, alerts=alerts(MAILBOX, BUSY))
+
+    def check(found: list[OutboxEntry]) -> None:
+        claims = list((lab.home / "jobs").glob("*/alerts/*.json"))
+        is_noted = any(json.loads(one.read_bytes()).get("sent_at") for one in claims)
+        if is_noted and {entry.state for entry in found} == {EntryState.SENT, EntryState.PENDING}:
+            raise _NotedError
+
+    with pytest.raises(_NotedError):
+        deliver(record, retry_for_s=30.0, on_progress=check)
+
+
+def test_second_channel_is_tried_again(lab: Lab) -> None:
+    """A channel that failed is tried by a later run, although another one has sent the alert."""
+    (lab.home / "jobs").mkdir()
+    record = job_run(lab, alerts=alerts(MAILBOX, BUSY))
+    for attempts in (1, 2):
+        found = {entry.channel: entry for entry in deliver(record, retry_for_s=0.0)}
+        assert found["mailbox"].state is EntryState.SENT
+        assert found["busy"].state is EntryState.PENDING
+        assert found["busy"].fields["attempts"] == attempts

@@ -15,7 +15,8 @@ from gpualert_common.jobs.renewal.clocks import correct_time
 from gpualert_common.structs import Struct
 
 _ENDING = ".json"
-_MOST_DIGITS = 6
+_MOST_DIGITS = 7
+"""Those of the highest number of an attempt in a digest."""
 _MOST_ATTEMPTS = 50
 """Number of attempts, the last ones, that a run is compared with."""
 

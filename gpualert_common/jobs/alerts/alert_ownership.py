@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gpualert_common.errors import StoreError
 from gpualert_common.jobs.alerts.alert_action import JobAlertAction
-from gpualert_common.jobs.alerts.alert_additions import is_own_cause, may_change_cause
+from gpualert_common.jobs.alerts.alert_additions import has_failed, is_own_cause, may_change_cause
 from gpualert_common.jobs.alerts.alert_claims import (
     ClaimedAttempt,
     ClaimName,
@@ -50,6 +50,8 @@ _MERGE_GROWTH = 1.2
 FIRST_POLL_S, MOST_POLL_S = 1.0, 20.0
 """Time between two readings of the claim by the others, at first and at last."""
 _POLL_GROWTH = 1.5
+VERDICT_S = 60.0
+"""Time that the owner waits for its own verdict, where no other node shows a failure."""
 MOST_WAIT_S = 600.0
 """Time after which the owner sends the alert in any case."""
 ALONE_AFTER_S, CASCADE_ALONE_AFTER_S = 300.0, 900.0
@@ -101,6 +103,7 @@ class JobAlert:
         self._reader = JobReader(directory, threads)
         self._reader.add_own(own)
         self._place: ClaimedAttempt | None = None
+        self._is_place_certain = False
         self._name: ClaimName | None = None
         self._claim: AlertClaim | None = None
         self._owned_since = 0.0
@@ -152,6 +155,8 @@ class JobAlert:
     ) -> JobAlertStep | None:
         """Return what follows from the last claim of an alert; None to look at the next alert."""
         if claim is None:  # damaged, or written just now
+            if name == self._name:
+                return self._own_claim(name, self._claim_of(), now)
             return self._await_owner(name, None, now)
         if claim.sent_at is not None:
             self._sent[name] = claim
@@ -168,9 +173,9 @@ class JobAlert:
         self, name: ClaimName, claim: AlertClaim, release: ClaimRelease, now: float
     ) -> JobAlertStep:
         """Take a released claim, or leave it."""
-        place = self._place
-        if release is ClaimRelease.SAME_ATTEMPT and place is not None and place.earlier is None:
-            self._place = None
+        is_other = release is ClaimRelease.SAME_ATTEMPT and not self._is_place_certain
+        if is_other and self._place is not None and self._place.earlier is None:
+            self._place, self._is_place_certain = None, True
             return self._wait("the attempt of the run is looked up again", now)
         because = reason_to_leave(self._own, claim, release)
         return self._leave(because) if because else self._create(name.next_turn, claim, now)
@@ -185,6 +190,7 @@ class JobAlert:
         stale_at = self._seen[2] + (SENDING_LEASE_S if is_sending else LEASE_S)
         if now >= stale_at:
             return self._create(name.next_turn, claim, now)
+        self._decided = None  # another node has taken it over
         owner = "another node" if claim is None else _name_owner(claim)
         next_at = min(now + self._poll_s, stale_at)
         self._poll_s = min(MOST_POLL_S, self._poll_s * _POLL_GROWTH)
@@ -219,7 +225,8 @@ class JobAlert:
         is_late = now >= min(self._latest_at, self._owned_since + MOST_WAIT_S)
         if not self._reader.read_batch() and not is_late:
             return self._wait("the digests of the job are read", now)
-        report = self._report = self._reader.conclude(correct_time(self._own, now))
+        report = self._reader.conclude(correct_time(self._own, now), self._own.run_id)
+        self._report = report
         if report is None:
             if is_late:
                 return self._send_alone(now, "the job directory has no digest")
@@ -241,17 +248,23 @@ class JobAlert:
             self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
             return self._wait(because, now + pause_s)
         verdict = report.verdict
-        if report.state is JobState.RUNNING and verdict.cause == "none":
+        is_without_failure = report.state is JobState.RUNNING and verdict.cause == "none"
+        if is_without_failure and not has_failed(self._own):
             return self._release(ClaimRelease.JOB_RUNS, report, now)
+        if is_without_failure and not is_late and now < self._owned_since + VERDICT_S:
+            return self._wait("the verdict of the run is not known yet", now + MOST_MERGE_S)
         before = self._before if name.number > 1 else None
         if before is not None and (verdict.cause, verdict.host) == (before.cause, before.host):
             return self._release(ClaimRelease.UNCHANGED, report, now)
         self._write(name_cause(self._claim_of(), report, corrected), now)
+        because = "this run sends the alert of the job"
+        if is_without_failure:  # the verdict of this run comes late, and only it knows a failure
+            because = "the verdict of the run is not known yet"
         self._decided = JobAlertStep(
             JobAlertAction.SEND if before is None else JobAlertAction.ADD,
-            "this run sends the alert of the job",
+            because,
             now + RENEW_S,
-            report,
+            None if is_without_failure else report,
             name.attempt,
             name.number,
         )
@@ -277,7 +290,7 @@ class JobAlert:
         """Note in the store that no channel of this run takes the alert.  Raises StoreError."""
         if self._name is not None:
             self._write(release_refused(self._claim_of()), now)
-            self._name = self._claim = None
+            self._name = self._claim = self._decided = None
 
     def _release(self, release: ClaimRelease, report: JobReport, now: float) -> JobAlertStep:
         """Give the claim up; the next step shows what follows from that."""
@@ -318,12 +331,17 @@ class JobAlert:
             return self._send_alone(now, because)
         next_at = min(now + self._retry_s, alone_at)
         self._retry_s = min(_MOST_RETRY_S, self._retry_s * _POLL_GROWTH)
+        if self._decided is not None:  # the alert is being sent
+            return replace(self._decided, next_at=next_at)
         return self._wait(because, next_at)
 
     def _send_alone(self, now: float, because: str) -> JobAlertStep:
         self._is_alone = True
-        next_at = now + _MOST_RETRY_S
-        return JobAlertStep(JobAlertAction.SEND, because, next_at, self._report)
+        step = self._decided or JobAlertStep(JobAlertAction.SEND, because)
+        if self._decided is None and self._name is not None and self._report is not None:
+            attempt, number = self._name.attempt, self._name.number
+            step = replace(step, report=self._report, attempt=attempt, number=number)
+        return replace(step, next_at=now + _MOST_RETRY_S)
 
 
 def _name_owner(claim: AlertClaim) -> str:

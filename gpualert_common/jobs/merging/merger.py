@@ -43,6 +43,13 @@ class JobMerger:
         if known is None or _is_newer(run, known):
             self._runs[digest.run_id] = run
 
+    def find_attempt(self, run_id: str) -> int | None:
+        """Return the number of the attempt that a run belongs to; None for an unknown run."""
+        for number, runs in list_attempts(self._runs.values()).items():
+            if any(run.run_id == run_id for run in runs):
+                return number
+        return None
+
     def conclude(self, now: float, attempt: int | None = None) -> JobReport | None:
         """Return the report at the time ``now`` by the clock of the store.
 
