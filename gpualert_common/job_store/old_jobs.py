@@ -9,7 +9,7 @@ from gpualert_common.job_store.store import JobStore
 from gpualert_common.structs import Struct
 
 _DIGESTS = "digests"
-_FOLDERS = frozenset((_DIGESTS, "alerts"))
+_FOLDERS = frozenset((_DIGESTS, "alerts", "clocks"))
 
 
 class StoredJob(Struct, frozen=True):

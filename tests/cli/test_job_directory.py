@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.job_store import open_store
+from gpualert_common.jobs.job_directory import AlertClaim, JobDirectory, ReferenceClock
+from gpualert_common.structs import replace
+from tests.jobs.composed_job import compose
 from tests.supervised import Lab
 
 
@@ -52,10 +55,14 @@ def test_doctor_with_a_wrong_one(lab: Lab, jobs: Path, monkeypatch: pytest.Monke
 def test_prune_jobs(lab: Lab, jobs: Path) -> None:
     """``prune --jobs`` removes old jobs after an agreement, and nothing else."""
     store = open_store(str(jobs))
-    for path in ("old/digests/1.json", "new/digests/1.json", "mine/results/1.json"):
+    old = JobDirectory(store, "old")
+    old.write_digest(replace(compose(0), job="old"))
+    old.write_reference(ReferenceClock(run_id="run-0", at=1.0))
+    old.create_claim("1-1", AlertClaim(run_id="run-0", claimed_by="gpu0", at=1.0))
+    for path in ("new/digests/1.json", "mine/results/1.json"):
         store.write(path, b"12345")
     past = time.time() - 40 * 86400
-    for file in jobs.rglob("1.json"):
+    for file in jobs.rglob("*.json"):
         if "new" not in file.parts:
             os.utime(file, (past, past))
     command = ("prune", "--jobs", "--older-than", "30d")
