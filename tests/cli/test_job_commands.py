@@ -12,7 +12,7 @@ from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, KEY, compose, end, lose
-from tests.supervised import Lab, shell
+from tests.supervised import Lab, shell, until
 
 OUT_OF_MEMORY = "CUDA out of memory: 91.6 GiB requested on a 79.2 GiB card"
 
@@ -60,7 +60,7 @@ def test_page(lab: Lab, place: Path) -> None:
     """The page has the culprit first, in the headline and in the table, within 80 columns."""
     done = lab.gpualert("job", KEY, "--job-dir", str(place))
     lines = done.stdout.decode().splitlines()
-    assert lines[0].startswith("CUDA out of memory on node gpu002 (rank 21): 91.6 GiB")
+    assert lines[0].startswith("CUDA out of memory on gpu002 (rank 21): 91.6 GiB")
     table = lines[next(at for at, line in enumerate(lines) if line.startswith("NODE")) :]
     assert len(table) == 9
     assert table[1].split()[:5] == ["gpu002", "16-23", "failed", "culprit", "cuda_oom"]
@@ -143,6 +143,10 @@ def test_real_run_in_a_directory(lab: Lab) -> None:
         *("run", "--job", "small", "--job-dir", str(place), "--notify", "none"),
         *("--", *shell("echo 'ValueError: bad shape'; exit 1")),
     )
+    until(lambda: [file for file in place.glob("*/digests/*.json") if _is_final(file)], "digest")
     found = json.loads(lab.gpualert("job", "small", "--json").stdout)
     assert found["state"] == "ended"
-    assert list(place.glob("*/digests/*.json"))
+
+
+def _is_final(file: Path) -> bool:
+    return bool(json.loads(file.read_bytes())["state"] == "ended")
