@@ -46,4 +46,6 @@ def _find_job(store: JobStore, key: str) -> StoredJob | None:
     if not files:
         return None
     newest = max(file.modified_at for file in files)
+    if newest <= 0:
+        return StoredJob(key, problem="the store gives no time of its last change")
     return StoredJob(key, sum(file.size for file in files), newest)

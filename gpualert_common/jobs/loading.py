@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 
-from gpualert_common.errors import GPUAlertError
+from gpualert_common.errors import GPUAlertError, StoreError
 from gpualert_common.job_store.store import JobStore
 from gpualert_common.jobs.digests.digest import StoredDigest
 from gpualert_common.jobs.digests.digest_collection import make_digest
@@ -15,6 +15,9 @@ from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.jobs.merging.merger import JobMerger
 from gpualert_common.record import Record
 from gpualert_common.structs import Struct
+
+_MOST_FAILURES = 3
+"""Reads that may fail, each after the repetitions of the store: then the store itself fails."""
 
 
 class LoadedJob(Struct, frozen=True):
@@ -28,19 +31,32 @@ class LoadedJob(Struct, frozen=True):
 
 
 def load_job(store: JobStore, key: str, attempt: int | None = None) -> LoadedJob:
-    """Return the job with this key in a job directory as it is now.  Raises StoreError."""
+    """Return the job with this key in a job directory as it is now.
+
+    A few digests that the store does not give count as damaged.  Raises StoreError.
+    """
     directory = JobDirectory(store, key)
     merger = JobMerger(key)
     newest, damaged = 0.0, 0
+    failures: list[StoreError] = []
     for file in directory.list_digests():
-        stored = directory.read_digest(file)
+        try:
+            stored = directory.read_digest(file)
+        except StoreError as error:
+            failures.append(error)
+            if len(failures) > _MOST_FAILURES:
+                raise
+            stored = None
         if stored is None:
             damaged += 1
             continue
         merger.add(stored)
         newest = max(newest, stored.modified_at)
     # The clock of the store is not known without a write: its newest stamp is not in the future.
-    return LoadedJob(merger.conclude(max(time.time(), newest), attempt), damaged)
+    report = merger.conclude(max(time.time(), newest), attempt)
+    if report is None and failures:
+        raise failures[0]
+    return LoadedJob(report, damaged)
 
 
 def list_jobs(store: JobStore, most: int) -> list[tuple[str, LoadedJob]]:

@@ -49,7 +49,9 @@ def test_doctor_with_a_wrong_one(lab: Lab, jobs: Path, monkeypatch: pytest.Monke
     at = lines.index(f"job directory: {jobs}: no")
     assert lines[at + 1].strip().startswith(f"why: {jobs}: cannot write ")
     monkeypatch.setenv("GPUALERT_JOB_DIR", "ftp://host")
-    assert "ftp:// is not supported" in lab.gpualert("doctor").stdout.decode()
+    lines = lab.gpualert("doctor").stdout.decode().splitlines()
+    at = lines.index("job directory: not known")
+    assert "ftp:// is not supported" in lines[at + 1]
 
 
 def test_prune_jobs(lab: Lab, jobs: Path) -> None:
@@ -71,6 +73,9 @@ def test_prune_jobs(lab: Lab, jobs: Path) -> None:
     assert b"nothing is removed" in shown.stderr
     assert sorted(os.listdir(jobs)) == ["mine", "new", "old"]
     assert lab.gpualert(*command, "--yes", "--name", "other*").returncode == 0
+    refused = lab.gpualert(*command, "--yes", "--keep-failed")
+    assert refused.returncode == 2
+    assert b"cannot be used with --jobs" in refused.stderr
     done = lab.gpualert(*command, "--yes", "--json")
     assert json.loads(done.stdout)["removed"] == ["old"]
     assert sorted(os.listdir(jobs)) == ["mine", "new"]
