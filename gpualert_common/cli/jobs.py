@@ -14,6 +14,7 @@ from gpualert_common.job_store.opening import open_store
 from gpualert_common.jobs.loading import (
     LoadedJob,
     find_keys,
+    is_short_for,
     list_jobs,
     load_job,
     load_recorded_job,
@@ -124,5 +125,5 @@ def _list_recorded(options: argparse.Namespace) -> list[_RecordedJob]:
 
 def _is_named(one: _RecordedJob, job: str) -> bool:
     key = one.membership.get("key", "")
-    names = (key, one.membership.get("name"), key.partition("-")[2])
-    return job in names or any(os.path.basename(path) == job for path in one.paths)
+    is_name = job in (key, one.membership.get("name")) or is_short_for(job, key)
+    return is_name or any(os.path.basename(path) == job for path in one.paths)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 
 from gpualert_common.errors import GPUAlertError, StoreError
-from gpualert_common.job_store.store import JobStore
+from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digests.digest import StoredDigest
 from gpualert_common.jobs.digests.digest_collection import make_digest
 from gpualert_common.jobs.job_directory import JobDirectory
@@ -64,13 +64,8 @@ def list_jobs(store: JobStore, most: int) -> list[tuple[str, LoadedJob]]:
 
     Raises StoreError.
     """
-    changed = []
-    for key in store.list_folders(""):
-        files = JobDirectory(store, key).list_digests()
-        if files:
-            changed.append((max(file.modified_at for file in files), key))
-    newest = sorted(changed, reverse=True)[:most]
-    return [(key, load_job(store, key)) for _, key in newest]
+    folders = _list_readable(store, store.list_folders(""))
+    return [(key, load_job(store, key)) for key, _ in folders[:most]]
 
 
 def load_recorded_job(key: str, paths: Iterable[str], attempt: int | None = None) -> LoadedJob:
@@ -95,25 +90,22 @@ def find_keys(job: str, store: JobStore, most: int) -> list[str]:
     the *most* newest jobs is read, if no key fits.  Raises StoreError.
     """
     keys = store.list_folders("")
-    found = [key for key in keys if key == job or _is_short_for(job, key)]
+    found = [key for key in keys if key == job or is_short_for(job, key)]
     if found:
         return [job] if job in found else sorted(found)
-    changed = []
-    for key in keys:
-        files = JobDirectory(store, key).list_digests()
+    folders = _list_readable(store, keys)
+    for key, files in folders:
         if any(file.name == f"{job}.json" for file in files):
             return [key]
-        changed += [(max(file.modified_at for file in files), key)] if files else []
-    for _, key in sorted(changed, reverse=True)[:most]:
-        directory = JobDirectory(store, key)
-        files = directory.list_digests()
-        stored = directory.read_digest(files[0]) if files else None
-        if stored is not None and stored.digest.name == job:
-            return [key]
+    for key, files in folders[:most]:
+        with suppress(StoreError):
+            stored = JobDirectory(store, key).read_digest(files[0])
+            if stored is not None and stored.digest.name == job:
+                return [key]
     return []
 
 
-def _is_short_for(job: str, key: str) -> bool:
+def is_short_for(job: str, key: str) -> bool:
     """Return whether a name is a key without its origin, or without a cluster and a step, too."""
     _, _, name = key.partition("-")
     if name == job:
@@ -122,3 +114,23 @@ def _is_short_for(job: str, key: str) -> bool:
         return False
     number = name.rpartition("-")[2]
     return job in (number, number.partition(".")[0])
+
+
+def _list_readable(store: JobStore, keys: Iterable[str]) -> list[tuple[str, list[StoredFile]]]:
+    """Return key and digests of each job that has some, the newest first.
+
+    The folders of other users may not be readable: they are left out.  Raises StoreError where that
+    leaves none.
+    """
+    found: list[tuple[str, list[StoredFile]]] = []
+    failures: list[StoreError] = []
+    for key in keys:
+        try:
+            files = JobDirectory(store, key).list_digests()
+        except StoreError as error:
+            failures.append(error)
+            continue
+        found += [(key, files)] if files else []
+    if failures and not found:
+        raise failures[0]
+    return sorted(found, key=lambda one: max(file.modified_at for file in one[1]), reverse=True)

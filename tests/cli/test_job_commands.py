@@ -135,6 +135,17 @@ def test_jobs_of_this_machine(lab: Lab) -> None:
     assert shown["verdict"]["host"] == shown["nodes"][0]["host"]
 
 
+def test_record_of_a_step_by_its_job(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a directory, Slurm's id of the job shows the step that was recorded here."""
+    for name, value in (
+        *(("SLURM_JOB_ID", "17"), ("SLURM_STEP_ID", "0"), ("SLURM_CLUSTER_NAME", "c1")),
+        *(("SLURM_JOB_NUM_NODES", "1"), ("SLURM_STEP_NUM_NODES", "1")),
+    ):
+        monkeypatch.setenv(name, value)
+    lab.gpualert("run", "--notify", "none", "--", *shell("exit 1"))
+    assert lab.json("job", "17", "--json")["job"] == "slurm-c1-17.0"
+
+
 def test_real_run_in_a_directory(lab: Lab) -> None:
     """A run with a job directory is found there by the name of its job, without an option."""
     place = lab.home / "shared"

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from gpualert_common.errors import StoreError
+from gpualert_common.job_store.store import StoredFile
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_reading import BATCH, JobReader
-from gpualert_common.jobs.loading import load_job
+from gpualert_common.jobs.loading import find_keys, list_jobs, load_job
 from tests.jobs.composed_job import END, KEY, compose, end
 from tests.jobs.stamping_store import SharedFiles, StampingStore
 
@@ -22,6 +23,12 @@ class RefusingStore(StampingStore):
     def __init__(self) -> None:
         super().__init__(SharedFiles(), lambda: END, lambda: None)
         self.refused: Counter[str] = Counter()
+
+    def list_files(self, folder: str) -> list[StoredFile]:
+        """Return the files in a folder; raises StoreError for a refused one."""
+        if self.refused[folder]:
+            raise StoreError(f"cannot list {folder}: Permission denied")
+        return super().list_files(folder)
 
     def read(self, path: str, most_bytes: int) -> bytes | None:
         """Return a file; raises StoreError for a refused one."""
@@ -74,3 +81,14 @@ def test_refused_digests_count_as_damaged(store: RefusingStore) -> None:
     store.refused.update(path_of(node) for node in range(NODES))
     with pytest.raises(StoreError, match="Permission denied"):
         load_job(store, KEY)
+
+
+def test_folders_of_other_users_hide_no_job(store: RefusingStore) -> None:
+    """A folder that a user may not read is left out of the list, and of the search by name."""
+    JobDirectory(store, "slurm-18").write_digest(compose(0))
+    store.refused["slurm-18/digests"] = 1
+    assert [key for key, _ in list_jobs(store, 10)] == [KEY]
+    assert find_keys("llama", store, 10) == [KEY]
+    store.refused[f"{KEY}/digests"] = 1
+    with pytest.raises(StoreError, match="Permission denied"):
+        list_jobs(store, 10)
