@@ -46,7 +46,8 @@ def find_job(options: argparse.Namespace) -> FoundJob:
     """Return the job that JOB names.
 
     The job directory is that of the call, else that of the job's records here, else the configured
-    one; without any, the records of this machine show the job.  Raises UsageError, StoreError.
+    one; without any, or if it cannot be read, the records of this machine show the job.  Raises
+    UsageError, StoreError.
     """
     recorded = _list_recorded(options)
     own = next((one for one in recorded if _is_named(one, options.job)), None)
@@ -54,7 +55,13 @@ def find_job(options: argparse.Namespace) -> FoundJob:
     if options.job_dir is None and own is not None:
         place = own.membership.get("directory") or place
     if place:
-        found = _find_in_directory(place, options, own)
+        try:
+            found = _find_in_directory(place, options, own)
+        except StoreError as error:
+            if own is None or options.job_dir is not None:
+                raise
+            printing.print_notes(f"gpualert: {error}; this machine's records show the job")
+            found = None
         if found is not None:
             return found
     if own is None:

@@ -157,6 +157,10 @@ def test_real_run_in_a_directory(lab: Lab) -> None:
     until(lambda: [file for file in place.glob("*/digests/*.json") if _is_final(file)], "digest")
     found = json.loads(lab.gpualert("job", "small", "--json").stdout)
     assert found["state"] == "ended"
+    place.rename(lab.home / "away")
+    done = lab.gpualert("job", "small", "--json")
+    assert b"this machine's records show the job" in done.stderr
+    assert json.loads(done.stdout)["verdict"] == found["verdict"]
 
 
 def _is_final(file: Path) -> bool:

@@ -90,6 +90,10 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
                 headline=f"{rank.capitalize()} on {names} is the only one of {total} ranks that"
                 " reported no lost peer",
                 attribution=Attribution.UNKNOWN,
+                shows=(
+                    Claim(f"all ranks but {rank} reported a lost peer", "digests of all nodes"),
+                    *parts.shows,
+                ),
                 implies=f"The others waited for {rank}, which did not come: it was slow, hung or"
                 " stopped, or ended without a message.",
                 cannot_decide=(f"where {rank} stood while the others waited: no stack shows it",),
