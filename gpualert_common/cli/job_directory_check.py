@@ -61,8 +61,10 @@ def check_job() -> JobCheck:
 
 def format_check(check: JobCheck) -> Iterator[str]:
     """Yield lines about the job directory, if there is one or its setting is wrong, and the job."""
-    if check.address is not None or check.why:
-        yield f"job directory: {check.address or 'no'}: {'no' if check.why else 'works'}"
+    if check.address is not None:
+        yield f"job directory: {check.address}: {'no' if check.why else 'works'}"
+    elif check.why:
+        yield "job directory: not known"
     if check.why:
         yield f"  why: {check.why}"
     if check.seconds is not None:

@@ -23,8 +23,11 @@ _PIPED = 160
 def remove_old_jobs(options: argparse.Namespace) -> int:
     """Remove the jobs without a change since ``options.older_than``; 1 if one could not be removed.
 
-    Raises UsageError without a job directory, and StoreError where it cannot be listed.
+    Raises UsageError without a job directory and for options about runs, and StoreError where the
+    directory cannot be listed.
     """
+    if options.keep_failed or options.force:
+        raise UsageError("--keep-failed and --force choose runs, and cannot be used with --jobs")
     address = load_settings()["job_dir"].value
     if address is None:
         raise UsageError("no job directory; name it with GPUALERT_JOB_DIR or job_dir in a file")

@@ -14,6 +14,7 @@ from gpualert_common.job_store.opening import open_store
 from gpualert_common.jobs.loading import (
     LoadedJob,
     find_keys,
+    is_short_for,
     list_jobs,
     load_job,
     load_recorded_job,
@@ -45,7 +46,8 @@ def find_job(options: argparse.Namespace) -> FoundJob:
     """Return the job that JOB names.
 
     The job directory is that of the call, else that of the job's records here, else the configured
-    one; without any, the records of this machine show the job.  Raises UsageError, StoreError.
+    one; without any, or if it cannot be read, the records of this machine show the job.  Raises
+    UsageError, StoreError.
     """
     recorded = _list_recorded(options)
     own = next((one for one in recorded if _is_named(one, options.job)), None)
@@ -53,7 +55,13 @@ def find_job(options: argparse.Namespace) -> FoundJob:
     if options.job_dir is None and own is not None:
         place = own.membership.get("directory") or place
     if place:
-        found = _find_in_directory(place, options, own)
+        try:
+            found = _find_in_directory(place, options, own)
+        except StoreError as error:
+            if own is None or options.job_dir is not None:
+                raise
+            printing.print_notes(f"gpualert: {error}; this machine's records show the job")
+            found = None
         if found is not None:
             return found
     if own is None:
@@ -124,5 +132,5 @@ def _list_recorded(options: argparse.Namespace) -> list[_RecordedJob]:
 
 def _is_named(one: _RecordedJob, job: str) -> bool:
     key = one.membership.get("key", "")
-    names = (key, one.membership.get("name"), key.partition("-")[2])
-    return job in names or any(os.path.basename(path) == job for path in one.paths)
+    is_name = job in (key, one.membership.get("name")) or is_short_for(job, key)
+    return is_name or any(os.path.basename(path) == job for path in one.paths)

@@ -9,7 +9,7 @@ from gpualert_common.job_store.store import JobStore
 from gpualert_common.structs import Struct
 
 _DIGESTS = "digests"
-_FOLDERS = frozenset((_DIGESTS, "alerts"))
+_FOLDERS = frozenset((_DIGESTS, "alerts", "clocks"))
 
 
 class StoredJob(Struct, frozen=True):
@@ -46,4 +46,6 @@ def _find_job(store: JobStore, key: str) -> StoredJob | None:
     if not files:
         return None
     newest = max(file.modified_at for file in files)
+    if newest <= 0:
+        return StoredJob(key, problem="the store gives no time of its last change")
     return StoredJob(key, sum(file.size for file in files), newest)

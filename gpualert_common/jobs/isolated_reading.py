@@ -51,7 +51,10 @@ def read_job(directory: str, key: str, *, deadline_s: float = READING_S) -> JobR
     To be called by any thread.
     """
     now = time.time()
-    request = msgspec.json.encode(ReadingRequest(directory, key, deadline_s))
+    try:
+        request = msgspec.json.encode(ReadingRequest(directory, key, deadline_s))
+    except UnicodeEncodeError:
+        return JobReading(problem="the address of the job directory is no UTF-8", read_at=now)
     try:
         program = start_program(
             READING_PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -37,15 +37,23 @@ class JobReader:
         self._fresh_after = 0.0
 
     def read_batch(self) -> bool:
-        """Read the next changed digests; True if none is left.  Raises StoreError."""
+        """Read the next changed digests; True if none is left.
+
+        Raises StoreError where one cannot be read: it, and those after it, are read again by the
+        next call.
+        """
         if not self._left:
             files = self._directory.list_digests()
             self._left = [file for file in files if self._known.get(file.name) != _stamp(file)]
             self._fresh_after = max((file.modified_at for file in files), default=0.0) - _FRESH_S
         count = BATCH * self._threads
         batch, self._left = self._left[:count], self._left[count:]
-        for file, found in zip(batch, self._read_all(batch), strict=True):
-            self._merge(file, found)
+        for number, (file, found) in enumerate(zip(batch, self._read_all(batch), strict=True)):
+            try:
+                self._merge(file, found)
+            except StoreError:
+                self._left = batch[number:] + self._left
+                raise
         return not self._left
 
     def add_own(self, own: Digest) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from gpualert_common.jobs.job_report import JobReport, JobState, NodePart, NodeState, NodeSummary
 from gpualert_common.jobs.merging.node_names import fold_names
-from gpualert_common.processes.rank_names import format_numbers
+from gpualert_common.processes.rank_names import format_numbers, read_ranges
 from gpualert_common.report.formatting import duration, short_duration, time
 from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
 from gpualert_common.report.verdict_view import VerdictView, to_finite_number, verdict_fields
@@ -197,11 +197,11 @@ def _join_ranks(nodes: Sequence[NodeSummary]) -> str:
     """Return the ranks of several nodes as ranges; "" where one of them is not known."""
     found: set[int] = set()
     for node in nodes:
-        for part in node.ranks.split(", ") if node.ranks else ():
-            low, _, high = part.partition("-")
-            if not low.isdecimal() or (high and not high.isdecimal()):
-                return ""
-            found.update(range(int(low), min(int(high or low), int(low) + 1024) + 1))
+        ranges_of_node = read_ranges(node.ranks)
+        if ranges_of_node is None:
+            return ""
+        for low, high in ranges_of_node:
+            found.update(range(low, min(high, low + 1024) + 1))
     ranges = format_numbers(found)
     return ranges if len(ranges) <= _MOST_RANKS_TEXT else f"{len(found)} ranks"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 
-from gpualert_common.errors import GPUAlertError
-from gpualert_common.job_store.store import JobStore
+from gpualert_common.errors import GPUAlertError, StoreError
+from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digests.digest import StoredDigest
 from gpualert_common.jobs.digests.digest_collection import make_digest
 from gpualert_common.jobs.job_directory import JobDirectory
@@ -15,6 +15,9 @@ from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.jobs.merging.merger import JobMerger
 from gpualert_common.record import Record
 from gpualert_common.structs import Struct
+
+_MOST_FAILURES = 3
+"""Reads that may fail, each after the repetitions of the store: then the store itself fails."""
 
 
 class LoadedJob(Struct, frozen=True):
@@ -28,19 +31,32 @@ class LoadedJob(Struct, frozen=True):
 
 
 def load_job(store: JobStore, key: str, attempt: int | None = None) -> LoadedJob:
-    """Return the job with this key in a job directory as it is now.  Raises StoreError."""
+    """Return the job with this key in a job directory as it is now.
+
+    A few digests that the store does not give count as damaged.  Raises StoreError.
+    """
     directory = JobDirectory(store, key)
     merger = JobMerger(key)
     newest, damaged = 0.0, 0
+    failures: list[StoreError] = []
     for file in directory.list_digests():
-        stored = directory.read_digest(file)
+        try:
+            stored = directory.read_digest(file)
+        except StoreError as error:
+            failures.append(error)
+            if len(failures) > _MOST_FAILURES:
+                raise
+            stored = None
         if stored is None:
             damaged += 1
             continue
         merger.add(stored)
         newest = max(newest, stored.modified_at)
     # The clock of the store is not known without a write: its newest stamp is not in the future.
-    return LoadedJob(merger.conclude(max(time.time(), newest), attempt), damaged)
+    report = merger.conclude(max(time.time(), newest), attempt)
+    if report is None and failures:
+        raise failures[0]
+    return LoadedJob(report, damaged)
 
 
 def list_jobs(store: JobStore, most: int) -> list[tuple[str, LoadedJob]]:
@@ -48,13 +64,8 @@ def list_jobs(store: JobStore, most: int) -> list[tuple[str, LoadedJob]]:
 
     Raises StoreError.
     """
-    changed = []
-    for key in store.list_folders(""):
-        files = JobDirectory(store, key).list_digests()
-        if files:
-            changed.append((max(file.modified_at for file in files), key))
-    newest = sorted(changed, reverse=True)[:most]
-    return [(key, load_job(store, key)) for _, key in newest]
+    folders = _list_readable(store, store.list_folders(""))
+    return [(key, load_job(store, key)) for key, _ in folders[:most]]
 
 
 def load_recorded_job(key: str, paths: Iterable[str], attempt: int | None = None) -> LoadedJob:
@@ -79,25 +90,22 @@ def find_keys(job: str, store: JobStore, most: int) -> list[str]:
     the *most* newest jobs is read, if no key fits.  Raises StoreError.
     """
     keys = store.list_folders("")
-    found = [key for key in keys if key == job or _is_short_for(job, key)]
+    found = [key for key in keys if key == job or is_short_for(job, key)]
     if found:
         return [job] if job in found else sorted(found)
-    changed = []
-    for key in keys:
-        files = JobDirectory(store, key).list_digests()
+    folders = _list_readable(store, keys)
+    for key, files in folders:
         if any(file.name == f"{job}.json" for file in files):
             return [key]
-        changed += [(max(file.modified_at for file in files), key)] if files else []
-    for _, key in sorted(changed, reverse=True)[:most]:
-        directory = JobDirectory(store, key)
-        files = directory.list_digests()
-        stored = directory.read_digest(files[0]) if files else None
-        if stored is not None and stored.digest.name == job:
-            return [key]
+    for key, files in folders[:most]:
+        with suppress(StoreError):
+            stored = JobDirectory(store, key).read_digest(files[0])
+            if stored is not None and stored.digest.name == job:
+                return [key]
     return []
 
 
-def _is_short_for(job: str, key: str) -> bool:
+def is_short_for(job: str, key: str) -> bool:
     """Return whether a name is a key without its origin, or without a cluster and a step, too."""
     _, _, name = key.partition("-")
     if name == job:
@@ -106,3 +114,23 @@ def _is_short_for(job: str, key: str) -> bool:
         return False
     number = name.rpartition("-")[2]
     return job in (number, number.partition(".")[0])
+
+
+def _list_readable(store: JobStore, keys: Iterable[str]) -> list[tuple[str, list[StoredFile]]]:
+    """Return key and digests of each job that has some, the newest first.
+
+    The folders of other users may not be readable: they are left out.  Raises StoreError where that
+    leaves none.
+    """
+    found: list[tuple[str, list[StoredFile]]] = []
+    failures: list[StoreError] = []
+    for key in keys:
+        try:
+            files = JobDirectory(store, key).list_digests()
+        except StoreError as error:
+            failures.append(error)
+            continue
+        found += [(key, files)] if files else []
+    if failures and not found:
+        raise failures[0]
+    return sorted(found, key=lambda one: max(file.modified_at for file in one[1]), reverse=True)

@@ -12,7 +12,7 @@ from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, KEY, compose, end, lose
-from tests.supervised import Lab, shell
+from tests.supervised import Lab, shell, until
 
 OUT_OF_MEMORY = "CUDA out of memory: 91.6 GiB requested on a 79.2 GiB card"
 
@@ -60,7 +60,7 @@ def test_page(lab: Lab, place: Path) -> None:
     """The page has the culprit first, in the headline and in the table, within 80 columns."""
     done = lab.gpualert("job", KEY, "--job-dir", str(place))
     lines = done.stdout.decode().splitlines()
-    assert lines[0].startswith("CUDA out of memory on node gpu002 (rank 21): 91.6 GiB")
+    assert lines[0].startswith("CUDA out of memory on gpu002 (rank 21): 91.6 GiB")
     table = lines[next(at for at, line in enumerate(lines) if line.startswith("NODE")) :]
     assert len(table) == 9
     assert table[1].split()[:5] == ["gpu002", "16-23", "failed", "culprit", "cuda_oom"]
@@ -135,6 +135,17 @@ def test_jobs_of_this_machine(lab: Lab) -> None:
     assert shown["verdict"]["host"] == shown["nodes"][0]["host"]
 
 
+def test_record_of_a_step_by_its_job(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a directory, Slurm's id of the job shows the step that was recorded here."""
+    for name, value in (
+        *(("SLURM_JOB_ID", "17"), ("SLURM_STEP_ID", "0"), ("SLURM_CLUSTER_NAME", "c1")),
+        *(("SLURM_JOB_NUM_NODES", "1"), ("SLURM_STEP_NUM_NODES", "1")),
+    ):
+        monkeypatch.setenv(name, value)
+    lab.gpualert("run", "--notify", "none", "--", *shell("exit 1"))
+    assert lab.json("job", "17", "--json")["job"] == "slurm-c1-17.0"
+
+
 def test_real_run_in_a_directory(lab: Lab) -> None:
     """A run with a job directory is found there by the name of its job, without an option."""
     place = lab.home / "shared"
@@ -143,6 +154,14 @@ def test_real_run_in_a_directory(lab: Lab) -> None:
         *("run", "--job", "small", "--job-dir", str(place), "--notify", "none"),
         *("--", *shell("echo 'ValueError: bad shape'; exit 1")),
     )
+    until(lambda: [file for file in place.glob("*/digests/*.json") if _is_final(file)], "digest")
     found = json.loads(lab.gpualert("job", "small", "--json").stdout)
     assert found["state"] == "ended"
-    assert list(place.glob("*/digests/*.json"))
+    place.rename(lab.home / "away")
+    done = lab.gpualert("job", "small", "--json")
+    assert b"this machine's records show the job" in done.stderr
+    assert json.loads(done.stdout)["verdict"] == found["verdict"]
+
+
+def _is_final(file: Path) -> bool:
+    return bool(json.loads(file.read_bytes())["state"] == "ended")

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.job_store import open_store
+from gpualert_common.jobs.job_directory import AlertClaim, JobDirectory, ReferenceClock
+from gpualert_common.structs import replace
+from tests.jobs.composed_job import compose
 from tests.supervised import Lab
 
 
@@ -46,16 +49,22 @@ def test_doctor_with_a_wrong_one(lab: Lab, jobs: Path, monkeypatch: pytest.Monke
     at = lines.index(f"job directory: {jobs}: no")
     assert lines[at + 1].strip().startswith(f"why: {jobs}: cannot write ")
     monkeypatch.setenv("GPUALERT_JOB_DIR", "ftp://host")
-    assert "ftp:// is not supported" in lab.gpualert("doctor").stdout.decode()
+    lines = lab.gpualert("doctor").stdout.decode().splitlines()
+    at = lines.index("job directory: not known")
+    assert "ftp:// is not supported" in lines[at + 1]
 
 
 def test_prune_jobs(lab: Lab, jobs: Path) -> None:
     """``prune --jobs`` removes old jobs after an agreement, and nothing else."""
     store = open_store(str(jobs))
-    for path in ("old/digests/1.json", "new/digests/1.json", "mine/results/1.json"):
+    old = JobDirectory(store, "old")
+    old.write_digest(replace(compose(0), job="old"))
+    old.write_reference(ReferenceClock(run_id="run-0", at=1.0))
+    old.create_claim("1-1", AlertClaim(run_id="run-0", claimed_by="gpu0", at=1.0))
+    for path in ("new/digests/1.json", "mine/results/1.json"):
         store.write(path, b"12345")
     past = time.time() - 40 * 86400
-    for file in jobs.rglob("1.json"):
+    for file in jobs.rglob("*.json"):
         if "new" not in file.parts:
             os.utime(file, (past, past))
     command = ("prune", "--jobs", "--older-than", "30d")
@@ -64,6 +73,9 @@ def test_prune_jobs(lab: Lab, jobs: Path) -> None:
     assert b"nothing is removed" in shown.stderr
     assert sorted(os.listdir(jobs)) == ["mine", "new", "old"]
     assert lab.gpualert(*command, "--yes", "--name", "other*").returncode == 0
+    refused = lab.gpualert(*command, "--yes", "--keep-failed")
+    assert refused.returncode == 2
+    assert b"cannot be used with --jobs" in refused.stderr
     done = lab.gpualert(*command, "--yes", "--json")
     assert json.loads(done.stdout)["removed"] == ["old"]
     assert sorted(os.listdir(jobs)) == ["mine", "new"]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.scenarios.lost_ranks import UNCLEAR, waited_for_until_the_timeout
+from gpualert_common.processes.rank_names import format_numbers
+from tests.scenarios.lost_ranks import (
+    UNCLEAR,
+    waited_for_on_several_machines,
+    waited_for_until_the_timeout,
+)
 from tests.scenarios.scene import Scene
 
 
@@ -28,3 +34,14 @@ def test_rank_that_did_not_come(tmp_path: Path) -> None:
         rank = verdict["details"]["failed_rank"]
         assert verdict["headline"].startswith(f"The other ranks waited for rank {rank} in vain")
         assert verdict["attribution"] == "unknown"
+
+
+def test_reporting_ranks_of_a_job_on_several_machines(tmp_path: Path) -> None:
+    """The verdict of one machine has the ranks that reported, unless a report may be another's."""
+    scene, reporting = waited_for_on_several_machines(Random(1))
+    details = scene.verdict(tmp_path)["details"]
+    assert details["reporting_ranks"] == format_numbers(reporting)
+    assert "failed_rank" not in details
+    log = scene.log.replace(f"[rank{reporting[0]}]: ", "")
+    unclear = dataclasses.replace(scene, log=log).verdict(tmp_path)
+    assert "reporting_ranks" not in unclear["details"]

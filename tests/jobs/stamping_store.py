@@ -42,7 +42,8 @@ class StampingStore:
     def list_folders(self, folder: str) -> list[str]:
         """Return the names of the folders in a folder."""
         self._begin()
-        rests = [path[len(folder) + 1 :] for path in self._shared.files if path.startswith(folder)]
+        start = f"{folder}/" if folder else ""
+        rests = [path[len(start) :] for path in self._shared.files if path.startswith(start)]
         return sorted({rest.partition("/")[0] for rest in rests if "/" in rest})
 
     def find_file(self, path: str) -> StoredFile | None:

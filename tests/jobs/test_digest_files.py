@@ -30,8 +30,11 @@ from gpualert_common.jobs.digests.digest import (
     TelemetryDigest,
 )
 from gpualert_common.jobs.digests.digest_codec import decode_file, encode_file, is_plausible
+from gpualert_common.jobs.isolated_reading import read_job
 from gpualert_common.jobs.job_directory import AlertClaim, JobDirectory
 from gpualert_common.model import Attribution, Disposition, Retry
+from gpualert_common.structs import replace
+from tests.jobs.composed_job import compose
 
 AT = 1_800_000_000.0
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")), max_size=200)
@@ -288,3 +291,11 @@ def test_claim_is_read_as_it_was_written(number: float) -> None:
     data = {**json.loads(encode_file(claim)), "at": str(number)}
     found = decode_file(AlertClaim, msgspec.json.encode(data))
     assert found is None or math.isfinite(found.at)
+
+
+def test_paths_that_are_no_utf_8(tmp_path: Path) -> None:
+    """A record at a path that is no text has a digest; a job directory there is a problem."""
+    read = decode_file(Digest, encode_file(replace(compose(0), record_path="/runs/\udcff/1")))
+    assert read is not None
+    assert read.record_path == "/runs/\ufffd/1"
+    assert "UTF-8" in read_job(f"{tmp_path}/\udcff", "slurm-17").problem

@@ -18,6 +18,7 @@ from gpualert_common.jobs.digests.digest import (
 )
 from gpualert_common.jobs.job_report import JobReport, JobState, NodePart
 from gpualert_common.model import Disposition
+from gpualert_common.processes.rank_names import format_numbers
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, GPUS, compose, end, lose, merge, stall, stand
 
@@ -63,6 +64,22 @@ def unknown_clock(digest: Digest) -> Digest:
     return replace(digest, clock=ClockOffset())
 
 
+def report(node: int, *but: int) -> Digest:
+    """Return the digest of a node of which all ranks but these timed out."""
+    digest = compose(node)
+    ranks = format_numbers(one.rank for one in digest.ranks if one.rank not in but)
+    return end(digest, "collective", END + node / 10, reporting_ranks=ranks)
+
+
+def with_one_rank(digest: Digest) -> Digest:
+    """Return the digest of a node with a single rank, which has the number of the node."""
+    rank = digest.node or 0
+    verdict = digest.verdict
+    if verdict is not None:
+        verdict = replace(verdict, details={"reporting_ranks": str(rank)})
+    return replace(digest, ranks=(RankDigest(rank),), world_size=8, verdict=verdict)
+
+
 def kill(node: int, at: float = END) -> Digest:
     """Return the digest of a node of which a rank was killed."""
     return end(compose(node), "killed_unknown", at, rank=node * GPUS, failed_rank=node * GPUS)
@@ -84,7 +101,7 @@ ROOTS = [
         "two of eight: the first",
         lambda: [oom(3), oom(5, END + 2), *others(3, 5)],
         *("cuda_oom", "gpu3", 29),
-        words="1 node more with the same cause",
+        words="1 more node with the same cause",
     ),
     Case(
         "clock of the second ten minutes behind, as it knows",
@@ -361,6 +378,35 @@ LOSSES = [
     ),
     Case("nobody knows", others, "collective", None, most=0.6),
     Case(
+        "all ranks but one time out",
+        lambda: [report(node, *([29] if node == 3 else [])) for node in ALL],
+        *("collective", "gpu3", 29),
+        attribution="unknown",
+        least=0.7,
+        most=0.8,
+        words="Rank 29 on gpu3 is the only one of 64 ranks",
+    ),
+    Case(
+        "all ranks but one time out, and its node is stopped later",
+        lambda: [
+            end(with_one_rank(compose(3)), "cancelled", END + 9),
+            *(with_one_rank(report(node)) for node in ALL if node != 3),
+        ],
+        *("collective", "gpu3", 3),
+    ),
+    Case(
+        "two ranks of two nodes report nothing",
+        lambda: [report(node, 29, 40) for node in ALL],
+        *("collective", None),
+        most=0.6,
+    ),
+    Case(
+        "a node does not say which ranks reported",
+        lambda: [lose(2), *(report(node, 29) for node in ALL if node != 2)],
+        *("collective", None),
+        most=0.6,
+    ),
+    Case(
         "all name a rank of one node",
         lambda: [lose(3), *others(3, lost_rank=26)],
         *("collective", "gpu3", 26),
@@ -562,6 +608,15 @@ def test_unknown_end() -> None:
     report = merge(*all_with("none")[:7], lost)
     assert (report.verdict.cause, report.verdict.disposition) == ("unknown", "unknown")
     assert "not known on 1 node" in report.verdict.headline
+
+
+def test_end_without_a_verdict() -> None:
+    """A job of which a node has ended without a verdict did not complete on all nodes."""
+    ended = replace(end(compose(7), "none"), verdict=None)
+    report = merge(*all_with("none")[:7], ended)
+    assert (report.verdict.cause, report.verdict.disposition) == ("unknown", "unknown")
+    assert "7 of 8 nodes completed" in report.verdict.headline
+    assert report.nodes[0].host == "gpu7"
 
 
 def test_same_index_on_two_hosts() -> None:

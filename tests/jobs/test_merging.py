@@ -127,7 +127,9 @@ _verdicts = st.builds(
     confidence=_numbers,
     headline=_texts,
     details=st.dictionaries(
-        st.sampled_from(("failed_rank", "rank_end", "message", "root_at", "nodes", "rank")),
+        st.sampled_from(
+            ("failed_rank", "rank_end", "message", "root_at", "nodes", "rank", "reporting_ranks")
+        ),
         st.one_of(_texts, _numbers, _counts),
         max_size=4,
     ),

@@ -132,6 +132,25 @@ def test_same_failure_everywhere(lab: Lab) -> None:
     assert len(alerts) == 1
 
 
+def test_rank_hangs(lab: Lab) -> None:
+    """The only rank that does not report a time-out is named, though its node reports one, too.
+
+    A launcher may stop a rank before it reports: then none is named.
+    """
+    with start_job(lab, "hang", 3) as job:
+        job.wait()
+        job.await_alerts()
+        verdict = job.report()["verdict"]
+    output = "".join((lab.home / f"node{index}.out").read_text() for index in range(3))
+    reported = {rank for rank in range(6) if f"[rank{rank}]: Traceback" in output}
+    assert verdict["cause"] == "collective", verdict
+    if reported == {0, 1, 2, 4, 5}:
+        assert "Rank 3 on node1 is the only one of 6 ranks" in verdict["headline"]
+        assert (verdict["host"], verdict["details"]["rank"]) == ("node1", 3)
+    else:
+        assert verdict["details"]["rank"] is None, verdict
+
+
 def test_node_loses_power(lab: Lab) -> None:
     """A node that vanishes is named by the others, which only lost it."""
     with start_job(lab, "train", steps=4000) as job:

@@ -158,6 +158,15 @@ def noticed_first(chance: Random) -> Scene:
     return Scene(log=log, code=1, events=events)
 
 
+def waited_for_on_several_machines(chance: Random) -> tuple[Scene, list[int]]:
+    """One of four ranks here, of eight in the job, did not come; with the ranks that timed out."""
+    lost, first, *others = chance.sample(range(4), 4)
+    codes = [(first, 1), *((one, 1) for one in others), (lost, -15)]
+    events = [*_starts(4, 0, 8), *_end_events(codes, _LAST - 0.001)]
+    log = _STEPS + "".join(map(_timed_out, (first, *others)))
+    return Scene(log=log, code=1, events=events), sorted((first, *others))
+
+
 def stopped_by_its_agent(chance: Random) -> Scene:
     """Another machine failed, and the agent of this one stopped its ranks one after the other."""
     events = [*_starts(4, 0, 8), *_end_events([(one, -15) for one in range(4)], _LAST)]

@@ -29,8 +29,15 @@ T = TypeVar("T", bound=Struct)
 
 
 def encode_file(value: Struct) -> bytes:
-    """Return a digest or a claim as JSON; a number that is not finite is a string."""
-    return msgspec.json.encode(encode(value), enc_hook=_encode_quantity)
+    """Return a digest or a claim as JSON; a number that is not finite is a string.
+
+    What is no text in a text, as in a path that is not UTF-8, is replaced.
+    """
+    fields = encode(value)
+    try:
+        return msgspec.json.encode(fields, enc_hook=_encode_quantity)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_clean(fields), enc_hook=_encode_quantity)
 
 
 def _encode_quantity(value: object) -> float:

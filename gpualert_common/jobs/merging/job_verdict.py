@@ -119,11 +119,25 @@ def _describe_running(facts: JobFacts) -> JobVerdictParts:
 
 def _describe_end(facts: JobFacts) -> JobVerdictParts:
     """Return the verdict of a job whose nodes completed, as far as they were heard of."""
-    done = [node for node in facts.nodes if node.state is NodeState.ENDED]
+    ended = [node for node in facts.nodes if node.state is NodeState.ENDED]
+    unclear = [node for node in ended if any(run.verdict is None for run in node.runs)]
+    done = [node for node in ended if node not in unclear]
     total = count_nodes_in_words(facts.node_count)
+    if unclear:
+        names = fold_names(node.title for node in unclear)
+        return JobVerdictParts(
+            f"{len(done)} of {total} completed; the end of the run on {names} is not known",
+            "unknown",
+            disposition=Disposition.UNKNOWN,
+            confidence=0.3,
+            run=unclear[0].main_run if len(unclear) == 1 else None,
+            culprits=tuple(unclear),
+            cannot_decide=(f"how the run on {names} ended: its digest has no verdict",),
+            do=(f"run `gpualert recover` on {names}, or look at the records there",),
+        )
     if facts.silent or facts.missing_count:
         names = fold_names(node.title for node in facts.silent)
-        names = names or f"{facts.missing_count} expected nodes"
+        names = names or count_nodes_in_words(facts.missing_count, "expected")
         return JobVerdictParts(
             f"{len(done)} of {total} completed; nothing was heard of {names}",
             "unknown",
@@ -177,9 +191,9 @@ def _describe_straggler(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictPa
     source = f"digest of {found.node.title}"
     return replace(
         parts,
-        headline=f"Completed, but node {found.node.title}{rank} was slower: it ran{speed}"
+        headline=f"Completed, but {found.node.title}{rank} was slower: it ran{speed}"
         if speed
-        else f"Completed, but the others waited for node {found.node.title}{rank}",
+        else f"Completed, but the others waited for {found.node.title}{rank}",
         cause="straggler",
         attribution=Attribution.INFRASTRUCTURE,
         retry=Retry.ELSEWHERE,
@@ -203,8 +217,8 @@ def _list_warnings(facts: JobFacts) -> tuple[VerdictWarning, ...]:
         found.append(("silent_nodes", f"the digests of {names} are overdue"))
     if facts.missing_count:
         names = fold_names(f"node {index}" for index in facts.missing)
-        words = f"no digest of {names}" if names else f"no digest of {facts.missing_count} nodes"
-        found.append(("missing_nodes", f"{words}, which the job expects"))
+        names = names or count_nodes_in_words(facts.missing_count)
+        found.append(("missing_nodes", f"no digest of {names}, which the job expects"))
     if facts.stall is not None and facts.state is JobState.RUNNING:
         found.append(("hung", f"the ranks make no progress: {facts.stall.text}"))
     if facts.straggler is not None and (facts.failed or facts.state is JobState.RUNNING):

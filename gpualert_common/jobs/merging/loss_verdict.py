@@ -72,7 +72,7 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
             )
         case LossKind.STALL:
             text = "" if loss.stall is None else loss.stall.text
-            on = f" on node {names}" if len(loss.nodes) == 1 else f" on {names}" if names else ""
+            on = f" on {names}" if names else ""
             return replace(
                 parts,
                 headline=f"Hung in a collective: {text}{on}",
@@ -82,10 +82,32 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
                 cannot_decide=("why these ranks did not get there: look at their stacks",),
                 do=(f"look at the log and the stacks of {name_ranks(loss.ranks)}", _RESTART),
             )
+        case LossKind.NO_REPORT:
+            rank = name_ranks(loss.ranks)
+            total = max(one.run.world_size or 0 for one in losses)
+            return replace(
+                parts,
+                headline=f"{rank.capitalize()} on {names} is the only one of {total} ranks that"
+                " reported no lost peer",
+                attribution=Attribution.UNKNOWN,
+                shows=(
+                    Claim(f"all ranks but {rank} reported a lost peer", "digests of all nodes"),
+                    *parts.shows,
+                ),
+                implies=f"The others waited for {rank}, which did not come: it was slow, hung or"
+                " stopped, or ended without a message.",
+                cannot_decide=(f"where {rank} stood while the others waited: no stack shows it",),
+                do=(
+                    f"look at the last lines of {rank}, and for work that only it does",
+                    "next time, take the stacks before the time-out: gpualert stacks",
+                    _RESTART,
+                ),
+            )
         case LossKind.NAMED_RANK:
             return replace(
                 parts,
-                headline=f"{name_ranks(loss.ranks).capitalize()} on node {names} was lost by"
+                headline=f"{name_ranks(loss.ranks).capitalize()} on {names}"
+                f" {'was' if len(loss.ranks) == 1 else 'were'} lost by"
                 f" {count_nodes_in_words(len({one.run.place for one in loss.accusers}))}",
                 implies=f"The other nodes name {names}, which reports no failure of its own.",
                 cannot_decide=(f"how {name_ranks(loss.ranks)} ended: no digest shows it",),
@@ -94,7 +116,7 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
         case LossKind.STILL_RUNNING:
             return replace(
                 parts,
-                headline=f"{lost} lost a peer; node {names} went on, and reports no failure",
+                headline=f"{lost} lost a peer; {names} went on, and reports no failure",
                 implies=f"The others waited for {names}, which did not come.",
                 cannot_decide=(f"whether {names} hangs, or is slow: it has not ended",),
                 do=(f"take the stacks of the run on {names}: gpualert stacks", _RESTART),
@@ -131,6 +153,7 @@ def _describe_silence(loss: Loss, parts: JobVerdictParts, lost: str) -> JobVerdi
             f"whether {names} failed, or lost the network or the job directory: all are silent",
             *doubts,
         ]
+    run = "its run" if is_one else "their runs"
     return replace(
         parts,
         headline=f"{noun} {names}{ranks} {verb} lost; {lost} lost {'it' if is_one else 'them'}",
@@ -141,7 +164,7 @@ def _describe_silence(loss: Loss, parts: JobVerdictParts, lost: str) -> JobVerdi
         attribution=Attribution.INFRASTRUCTURE,
         retry=Retry.SAME,
         shows=(silence, *parts.shows),
-        implies=f"{names} stopped in the middle of the job, without an end of its run.",
+        implies=f"{names} stopped in the middle of the job, without an end of {run}.",
         cannot_decide=tuple(doubts),
         do=(
             f"start the job again from its last checkpoint, without {names}",

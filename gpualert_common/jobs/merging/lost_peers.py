@@ -1,7 +1,8 @@
 """The nodes that the others lost, where every node that failed only reports a lost peer.
 
 A node that was last heard of before the first report is the lost one.  Else the ranks that the
-reports name, the collectives, and the stacks show it.  Several silent nodes at once may also be the
+reports name, the collectives, and the stacks show it, or it is the only rank of the job that
+reported nothing.  Several silent nodes at once may also be the
 fault of the network or of the store, which the digests cannot tell apart.
 """
 
@@ -14,8 +15,13 @@ from enum import StrEnum
 from gpualert_common.jobs.job_report import NodeState
 from gpualert_common.jobs.merging.failures import Failure, FailureKind
 from gpualert_common.jobs.merging.job_nodes import JobNode
+from gpualert_common.jobs.merging.node_run import NodeRun
 from gpualert_common.jobs.merging.rank_stalls import RankStall, find_stall
+from gpualert_common.processes.rank_names import read_ranges
 from gpualert_common.structs import Struct
+
+REPORTING_RANKS = "reporting_ranks"
+"""Detail of the verdict of a node: its ranks that reported a lost peer."""
 
 _SLACK_S = 2.0
 
@@ -28,6 +34,7 @@ class LossKind(StrEnum):
     NEVER_STARTED = "never_started"
     SPLIT = "split"
     STALL = "stall"
+    NO_REPORT = "no_report"
     NAMED_RANK = "named_rank"
     STILL_RUNNING = "still_running"
     NONE = "none"
@@ -68,6 +75,9 @@ def explain_losses(nodes: Sequence[JobNode], ranks: Mapping[int, JobNode], missi
         culprits = _nodes_of(stall.ranks, ranks)
         confidence = 0.85 if stall.is_certain else 0.6
         return Loss(LossKind.STALL, confidence, culprits, stall.ranks, stall=stall)
+    unreported = _find_unreported(losses, ranks)
+    if unreported is not None:
+        return unreported
     if missing and any(one.cause == "rendezvous" for one in losses):
         return Loss(LossKind.NEVER_STARTED, 0.8)
     votes = Counter(node.title for _, node in named)
@@ -132,6 +142,28 @@ def _find_split(named: Sequence[tuple[Failure, JobNode]]) -> Loss | None:
         return None
     accusers = tuple(one for one, _ in named)
     return Loss(LossKind.SPLIT, 0.7, accusers=accusers, parts=parts)
+
+
+def _find_unreported(losses: Sequence[Failure], ranks: Mapping[int, JobNode]) -> Loss | None:
+    """Return the only rank of the job that reported no lost peer."""
+    sizes = {one.run.world_size for one in losses}
+    reported = {rank for one in losses for rank in _list_reported(one.run)}
+    size = next(iter(sizes)) if len(sizes) == 1 else None
+    if size is None or len(reported) != size - 1:
+        return None
+    silent = [rank for rank in range(size) if rank not in reported]
+    if len(silent) != 1 or silent[0] not in ranks:
+        return None
+    return Loss(LossKind.NO_REPORT, 0.75, (ranks[silent[0]],), (silent[0],))
+
+
+def _list_reported(run: NodeRun) -> list[int]:
+    """Return the ranks of a run that reported a lost peer, as far as that is known of each."""
+    text = run.verdict.details.get(REPORTING_RANKS) if run.verdict is not None else None
+    ranges = read_ranges(text) if isinstance(text, str) else None
+    return [
+        one.rank for one in run.ranks if any(low <= one.rank <= high for low, high in ranges or ())
+    ]
 
 
 def _nodes_of(found: Sequence[int], ranks: Mapping[int, JobNode]) -> tuple[JobNode, ...]:

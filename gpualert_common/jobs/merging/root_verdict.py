@@ -119,13 +119,13 @@ def _write_headline(facts: JobFacts, root: Root, node: JobNode, head: str) -> st
     if facts.node_count == 1:
         return head
     rank = root.failure.rank
-    at = f"on node {node.title}"
+    at = f"on {node.title}"
     if rank is not None and f"rank {rank}" not in head.lower():
         at += f" (rank {rank})"
     lost = len(failed - same)
-    more = f"; {count_nodes_in_words(lost).replace(' ', ' other ')} failed after it" if lost else ""
+    more = f"; {count_nodes_in_words(lost, 'other')} failed after it" if lost else ""
     also = len(same) - 1
-    more += f"; {count_nodes_in_words(also)} more with the same cause" if also else ""
+    more += f"; {count_nodes_in_words(also, 'more')} with the same cause" if also else ""
     return _insert(head, at) + more
 
 
@@ -156,7 +156,9 @@ def _list_claims(facts: JobFacts, root: Root, node: JobNode, head: str) -> Itera
         what = "lost a peer" if first.kind is FailureKind.LOST_PEER else f"failed ({first.cause})"
         title = titles[first.run.place]
         places = dict.fromkeys(one.run.place for one in others)
-        more = f"; {len(places) - 1} more nodes followed" if len(places) > 1 else ""
+        more = (
+            f"; {count_nodes_in_words(len(places) - 1, 'more')} followed" if len(places) > 1 else ""
+        )
         yield Claim(f"{title} {what} {lead}{more}", f"digest of {title}", rank=first.rank)
     well = [one.title for one in facts.nodes if one.is_well]
     if well and not root.is_shared:
@@ -175,7 +177,8 @@ def _list_doubts(facts: JobFacts, root: Root, node: JobNode) -> Iterator[str]:
     silent = _find_earlier_silence(facts, root.failure)
     if silent:
         names = fold_names(one.title for one in silent)
-        yield f"whether {names} failed before: nothing was heard of it since"
+        them = "it" if len(silent) == 1 else "them"
+        yield f"whether {names} failed before: nothing was heard of {them} since"
     if facts.missing_count:
         yield f"the part of {count_nodes_in_words(facts.missing_count)} without a digest"
 
@@ -193,7 +196,7 @@ def _name_stalled_ranks(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictPa
     is_one = len(culprits) == 1
     is_limit = parts.cause == "time_limit"
     end = ", until the time limit" if is_limit else ""
-    at = f" on node {culprits[0].title}" if is_one and facts.node_count > 1 else ""
+    at = f" on {culprits[0].title}" if is_one and facts.node_count > 1 else ""
     return replace(
         parts,
         headline=f"Hung{at}: {stall.text}{end}",

@@ -46,9 +46,9 @@ class JobVerdictParts(Struct, frozen=True):
     secondary: tuple[SecondaryCause, ...] = ()
 
 
-def count_nodes_in_words(number: int) -> str:
-    """Return "1 node" or "8 nodes"."""
-    return f"{number} node{'' if number == 1 else 's'}"
+def count_nodes_in_words(number: int, which: str = "") -> str:
+    """Return "1 node", "8 nodes", or with a word between, as in "7 more nodes"."""
+    return f"{number} {which}{' ' if which else ''}node{'' if number == 1 else 's'}"
 
 
 def describe_lead(seconds: float, error_s: float) -> str:

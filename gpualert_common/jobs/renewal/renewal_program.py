@@ -58,6 +58,7 @@ class DigestRenewal:
         self.schedule.note_renewal(time.monotonic())
         renewal = Renewal(self._sequence + 1, self.schedule.interval_s, self._exchange.offset)
         digest = self._collector.collect(renewal)
+        is_first = False
         try:
             self._exchange.write(digest)
             self._exchange.read_reference(digest.run_id)
@@ -66,11 +67,12 @@ class DigestRenewal:
         except StoreError as error:
             self._notes.note_failure(str(error))
         else:
+            is_first = digest.sequence == 1
             self._sequence = digest.sequence
             store_state(self._record, replace(digest, clock=self._exchange.offset), is_final=False)
             self._notes.note_success()
         self.schedule.note_renewal(time.monotonic())
-        if self._sequence == 1:
+        if is_first:
             self.schedule.note_first()
 
 

@@ -5,7 +5,8 @@ A rank that reported a lost peer was only the first to notice, and one that abor
 Exit status 1, SIGTERM and a hidden status may also be the end of a rank that lost a peer elsewhere:
 they count only if all ranks of the job are here, and each report names its rank.  Of ranks that
 ended at once, the lost one is the only one with another end.  Else it is the only rank without a
-report.  Both count only if all ranks of the job are here.
+report.  Both count only if all ranks of the job are here; of a job on several machines, the verdict
+names those that reported, so that the verdict of the job can tell the one that did not.
 
 If a signal ended the lost rank, that is the cause, whatever the others reported.  If its status was
 0, it left while the others still waited for it: an error of the program.  So it is if only the
@@ -30,6 +31,7 @@ from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence, claim_of_event
 from gpualert_common.diagnose.finding import Finding, Weight
 from gpualert_common.model import Claim
+from gpualert_common.processes.rank_names import format_numbers, name_ranks
 from gpualert_common.signal_names import signal_name
 from gpualert_common.stacks.reasons import HangReason
 from gpualert_common.structs import Struct, replace
@@ -90,6 +92,7 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     lost = _find_lost_rank(evidence) if evidence.has_failed else None
     if lost is None:
         yield from _doubt(evidence)
+        yield from _list_reporting(evidence)
         return
     is_missed = evidence.hang is not None and evidence.hang.reason is HangReason.MISSING_RANK
     is_unexplained = resolution.traceback is None and _CAUSE in dict(resolution.secondary)
@@ -113,6 +116,30 @@ def _doubt(evidence: Evidence) -> Iterator[Finding]:
             confidence=0.7,
             cannot_decide=("how the peer ended: the processes were not sampled",),
         )
+
+
+def _list_reporting(evidence: Evidence) -> Iterator[Finding]:
+    """Yield which ranks here reported a lost peer, where other ranks are on other machines.
+
+    Nothing where a report may be that of a rank which seems to have none.
+    """
+    if evidence.resolution.cause != _CAUSE:
+        return
+    _, ranks = _list_ends(evidence)
+    reporting = {one.rank for one in _list_reports(evidence)}
+    reported = ranks if reporting and len(ranks) == 1 else ranks & reporting
+    is_unclear = None in reporting or any(reading.is_sampled for reading in evidence.readings)
+    sizes = [event.fields.get("world_size") for event in evidence.events("rank_process")]
+    is_part = any(isinstance(size, int) and size > len(ranks) for size in sizes)
+    if not is_part or not reported or (is_unclear and reported != ranks):
+        return
+    yield Finding(
+        FAMILY,
+        Weight.SUPPORTS,
+        f"{name_ranks(sorted(reported))} reported a lost peer",
+        cause=_CAUSE,
+        details={"reporting_ranks": format_numbers(reported)},
+    )
 
 
 def _make_finding(evidence: Evidence, lost: _LostRank) -> Finding:
