@@ -20,7 +20,6 @@ from tests.supervised import PROGRAM, PYTHON, Lab, until
 TRAINING = Path(__file__).with_name("faulty_training.py")
 JOB = "llama-7b"
 DEADLINE_S = 120.0
-pytestmark = pytest.mark.e2e
 
 
 class RealJob:
@@ -102,10 +101,10 @@ def show(job: RealJob) -> str:
 @pytest.mark.parametrize(
     ("mode", "rank", "cause"),
     [
-        ("raise", 3, "file_not_found"),
-        ("kill", 4, "killed_unknown"),
-        ("segfault", 1, "segfault"),
-        ("missing_module", 5, "missing_module"),
+        pytest.param("raise", 3, "file_not_found", marks=pytest.mark.e2e),
+        pytest.param("kill", 4, "killed_unknown", marks=pytest.mark.nightly),
+        pytest.param("segfault", 1, "segfault", marks=pytest.mark.nightly),
+        pytest.param("missing_module", 5, "missing_module", marks=pytest.mark.e2e),
     ],
 )
 def test_rank_fails_first(lab: Lab, mode: str, rank: int, cause: str) -> None:
@@ -121,6 +120,7 @@ def test_rank_fails_first(lab: Lab, mode: str, rank: int, cause: str) -> None:
     assert f"node{rank // 2}" in str(alerts[0]["subject"])
 
 
+@pytest.mark.e2e
 def test_same_failure_everywhere(lab: Lab) -> None:
     """A wrong environment on all nodes is one failure of the job, and no node is named."""
     with start_job(lab, "wrong_module") as job:
@@ -132,6 +132,7 @@ def test_same_failure_everywhere(lab: Lab) -> None:
     assert len(alerts) == 1
 
 
+@pytest.mark.e2e
 def test_rank_hangs(lab: Lab) -> None:
     """The only rank that does not report a time-out is named, though its node reports one, too.
 
@@ -151,6 +152,7 @@ def test_rank_hangs(lab: Lab) -> None:
         assert verdict["details"]["rank"] is None, verdict
 
 
+@pytest.mark.e2e
 def test_node_loses_power(lab: Lab) -> None:
     """A node that vanishes is named by the others, which only lost it."""
     with start_job(lab, "train", steps=4000) as job:
