@@ -97,7 +97,7 @@ def test_digest_appears_and_is_final_with_the_verdict(lab: Lab) -> None:
     final = job.await_final()
     assert final.verdict is not None
     assert (final.verdict.cause, final.verdict.disposition) == ("cuda_oom", Disposition.FAILED)
-    assert final.sequence > began.sequence
+    assert final.sequence >= began.sequence  # equal if the helper is killed before it counts one
     assert final.clock.basis is ClockBasis.STORE
     root = final.observations[0]
     assert (root.cause, root.is_cascade) == ("cuda_oom", False)
