@@ -170,15 +170,16 @@ def _failed_despite_success(candidates: Candidates, context: SelectionContext) -
 def _scheduler_notices(candidates: Candidates, context: SelectionContext) -> list[Candidate]:
     """Only a scheduler's notice says better what a stop was about.
 
-    That the run was cancelled is no more than the status says, unless it is confirmed.
+    That the run was cancelled is no more than the status says, and a lost node need not be the
+    reason for the stop, unless that is confirmed.
     """
     if context.status.signal is None:
         return []
     return [
         one
         for one in candidates
-        if one.cause in ANNOUNCED_CAUSES - {"node_failure"}
-        and (one.cause != "cancelled" or one.tier is Tier.CONFIRMED)
+        if one.cause in ANNOUNCED_CAUSES
+        and (one.cause not in ("cancelled", "node_failure") or one.tier is Tier.CONFIRMED)
         and one.traceback is None
     ]
 

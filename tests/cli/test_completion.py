@@ -52,7 +52,7 @@ def complete(lab: Lab, line: str) -> list[str]:
         ("gpualert run --streams ", ["auto", "merged", "apart"]),
         ("gpualert run --streams=m", ["merged"]),
         ("gpualert completion ", ["bash", "zsh", "fish"]),
-        ("gpualert runs --failed --j", ["--json"]),
+        ("gpualert runs --failed --js", ["--json"]),
         ("gpualert zzz --", []),
     ],
 )

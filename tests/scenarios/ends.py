@@ -15,15 +15,16 @@ def _cards(chance: Random) -> list[Card]:
     return [Card() for _ in range(chance.choice((0, 1, 4, 8)))]
 
 
-def _slurm(chance: Random, why: str) -> str:
+def print_cancellation(chance: Random, why: str) -> str:
+    """Return the line with which Slurm ends a job, for this reason."""
     job, node = chance.randint(10**4, 10**7), f"gpu{chance.randint(1, 400):03d}"
     return SLURM.format(job=job, node=node, why=why)
 
 
 @scenario("F2", "preempted", real_s=7)
-def preempted_by_slurm(chance: Random) -> Scene:
+def preempted_byprint_cancellation(chance: Random) -> Scene:
     """Slurm needs its nodes for a job with higher priority."""
-    log = some_steps(chance) + _slurm(chance, "DUE TO PREEMPTION")
+    log = some_steps(chance) + print_cancellation(chance, "DUE TO PREEMPTION")
     return Scene(log=log, code=chance.choice((-15, 143, 1)), signal=15, cards=_cards(chance))
 
 
@@ -92,9 +93,9 @@ def crashed_natively(chance: Random) -> Scene:
 
 
 @near_miss("F2", "time_limit", real_s=7)
-def at_the_limit_of_slurm(chance: Random) -> Scene:
+def at_the_limit_ofprint_cancellation(chance: Random) -> Scene:
     """It reached its time limit, which is not a preemption."""
-    log = some_steps(chance) + _slurm(chance, "DUE TO TIME LIMIT")
+    log = some_steps(chance) + print_cancellation(chance, "DUE TO TIME LIMIT")
     return Scene(log=log, code=chance.choice((-15, 143)), signal=15, cards=_cards(chance))
 
 
@@ -116,7 +117,7 @@ def at_our_limit(chance: Random) -> Scene:
 @scenario("F3", "time_limit", real_s=7)
 def at_slurms_limit(chance: Random) -> Scene:
     """The scheduler's limit ends it."""
-    log = some_steps(chance) + _slurm(chance, "DUE TO TIME LIMIT")
+    log = some_steps(chance) + print_cancellation(chance, "DUE TO TIME LIMIT")
     return Scene(log=log, code=chance.choice((-15, 143, -9)), signal=15, cards=_cards(chance))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpualert_common.telemetry.source import SourceEvent
 from tests.scenarios.catalogue import near_miss, scenario
+from tests.scenarios.ends import print_cancellation
 from tests.scenarios.logs import some_steps, traceback
 from tests.scenarios.scene import Card, Scene, steps
 
@@ -125,6 +126,37 @@ def trained_in_spite_of_a_lost_node(chance: Random) -> Scene:
     log = some_steps(chance) + "training finished\n"
     events = (_node(chance, part=0.5),)
     return Scene(log=log, cards=_cards(chance), events=events, slurm={"job": "4711"})
+
+
+@scenario("F1", "node_failure", real_s=7)
+def node_failure_in_the_log(chance: Random) -> Scene:
+    """Slurm is not asked: its line in the log of the batch script names the reason."""
+    log = some_steps(chance) + print_cancellation(
+        chance, "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"
+    )
+    return Scene(log=log, code=chance.choice((-15, 143)), signal=15, cards=_cards(chance))
+
+
+@near_miss("F1", "preempted", real_s=7)
+def preemption_in_the_log(chance: Random) -> Scene:
+    """The same line names another reason."""
+    log = some_steps(chance) + print_cancellation(chance, "DUE TO PREEMPTION")
+    return Scene(log=log, code=chance.choice((-15, 143)), signal=15, cards=_cards(chance))
+
+
+@near_miss("F1", "time_limit", real_s=7)
+def limit_in_the_log(chance: Random) -> Scene:
+    """The same line names the time limit."""
+    log = some_steps(chance) + print_cancellation(chance, "DUE TO TIME LIMIT")
+    return Scene(log=log, code=chance.choice((-15, 143)), signal=15, cards=_cards(chance))
+
+
+@near_miss("F1", "traceback", family=None, real_s=7)
+def bug_after_a_check_of_nodes(chance: Random) -> Scene:
+    """The program writes about its nodes, and then has a bug."""
+    log = some_steps(chance) + "node health: no node failure, 4 nodes up\n"
+    log += traceback("KeyError: 'x'", "main", "step")
+    return Scene(log=log, code=1, cards=_cards(chance))
 
 
 # -- F2 --------------------------------------------------------------------------------------------
