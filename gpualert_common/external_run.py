@@ -222,9 +222,9 @@ def _record_at(
             file.write(log)
         record.write_json(SPEC, spec)
         if verdict is None:
-            judge = RunClassifier(LaunchRecord.of_own(spec))
-            judge.feed(LOG, log, 0)
-            verdict = judge.conclude(ending, EndFacts(log_path=os.path.join(path, LOG)))
+            classifier = RunClassifier(LaunchRecord.of_own(spec))
+            classifier.feed(LOG, log, 0)
+            verdict = classifier.conclude(ending, EndFacts(log_path=os.path.join(path, LOG)))
         if unread_log is not None:
             verdict = _without_output(verdict, *unread_log, has_exception=bool(log.strip()))
         record.write_json(VERDICT, encode(verdict))

@@ -7,7 +7,7 @@ from collections import Counter
 from gpualert_common.jobs.digests.digest_codec import decode_file
 from gpualert_common.jobs.job_directory import AlertClaim
 from tests.simulation.job import SimulatedJob
-from tests.simulation.trial import judge, plan_job, simulate
+from tests.simulation.trial import assess_outcome, plan_job, simulate
 
 _MOST_NODES = 12
 
@@ -40,7 +40,7 @@ def explain(fault: str, disturbance: str, seed: int, nodes: int) -> str:
             lines.append(f"    details {verdict.details}")
             parts = Counter((node.part.value, node.state.value) for node in step.report.nodes)
             lines.append(f"    nodes {dict(parts)}, attempt {step.report.attempt}")
-    lines.append(str(judge(job, seed, outcome, 0.0)))
+    lines.append(str(assess_outcome(job, seed, outcome, 0.0)))
     return "\n".join(lines)
 
 

@@ -24,7 +24,7 @@ from gpualert_common.jobs.digests.digest_codec import encode_file
 from gpualert_common.structs import replace
 from tests.simulation.job import SimulatedJob, SimulatedNode
 from tests.simulation.node_processes import JobOutcome, NodeProcesses, SentAlert
-from tests.simulation.trial import TrialResult, judge, plan_job
+from tests.simulation.trial import TrialResult, assess_outcome, plan_job
 
 REAL_DISTURBANCES = ("none", "owner_killed", "senders_killed", "earlier_attempt", "requeued")
 """Disturbances of senders; those of the store are simulated only."""
@@ -117,7 +117,9 @@ def run_real_trial(
     job = plan_job(fault, disturbance, seed, nodes)
     where = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=where) as home:
-        return judge(job, seed, _RealJob(job, Path(home), speed).run(), time.process_time())
+        return assess_outcome(
+            job, seed, _RealJob(job, Path(home), speed).run(), time.process_time()
+        )
 
 
 class _RealJob:

@@ -62,8 +62,8 @@ class StorePlace:
         """Store a file again at a later time, unless it has changed by then."""
         self._push(at, path, data, stamp, is_new=False)
 
-    def settle(self, now: float) -> None:
-        """Store the files whose time has come."""
+    def apply_due_writes(self, now: float) -> None:
+        """Store the files that are due."""
         while self.pending and self.pending[0][0] <= now:
             _at, _number, path, data, stamp, is_new = heapq.heappop(self.pending)
             found = self.find(path)
@@ -166,7 +166,7 @@ class SimulatedStore:
             raise StoreError("/shared/jobs: request failed: Input/output error")
         half_s = 0.5 * self._conditions.latency_s * self._chance.expovariate(1.0) / parts
         self._clock.sleep(half_s)
-        self._place.settle(self._clock.now())
+        self._place.apply_due_writes(self._clock.now())
         result = answer()
         self._clock.sleep(half_s)
         return result

@@ -99,10 +99,10 @@ def run_trial(fault: str, disturbance: str, seed: int, nodes: int) -> TrialResul
     began = time.process_time()
     job = plan_job(fault, disturbance, seed, nodes)
     outcome, _place = simulate(job)
-    return judge(job, seed, outcome, time.process_time() - began)
+    return assess_outcome(job, seed, outcome, time.process_time() - began)
 
 
-def judge(job: SimulatedJob, seed: int, outcome: JobOutcome, cpu_s: float) -> TrialResult:
+def assess_outcome(job: SimulatedJob, seed: int, outcome: JobOutcome, cpu_s: float) -> TrialResult:
     """Compare the alerts with the truth."""
     truth, alerts = job.truth, outcome.alerts
     first = next((one for one in alerts if one.step.report is not None), None)

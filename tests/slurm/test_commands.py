@@ -41,7 +41,7 @@ def test_output_without_end_is_cut(install: Install) -> None:
         run_command("sacct", most_bytes=1000)
 
 
-def test_a_failure_says_what_the_command_said(install: Install) -> None:
+def test_failure_has_the_message_of_the_command(install: Install) -> None:
     """The message of a command is a part of the error, and short."""
     install(
         "sacct", script='echo "no database" >&2; head -c 100000 /dev/zero | tr "\\0" x >&2; exit 1'
