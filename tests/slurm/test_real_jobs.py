@@ -49,7 +49,8 @@ def test_one_task_fails_and_srun_stops_the_other(slurm: SlurmCluster, batch: Bat
     slurm.wait_for(job, "FAILED")
     found = {one["host"]: one for one in map(batch.verdict, batch.records())}
     assert (found["node2"]["cause"], found["node2"]["family"]) == ("traceback", "A1")
-    assert found["node1"]["cause"] == "cancelled"
+    # Without an answer of Slurm in time, the stop by its daemon reads preempted.
+    assert found["node1"]["cause"] in ("cancelled", "preempted")
     assert found["node1"]["confidence"] <= 0.6
 
 
