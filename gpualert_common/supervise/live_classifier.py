@@ -84,6 +84,8 @@ class LiveClassifier:
         self._reading_s = 0.0
         self._given_up = False
         self._thread = threading.Thread(target=self._run, daemon=True)
+        # Joining would register the recorder's thread, which is not one of `threading`, for ever.
+        self._is_done = threading.Event()
         self.verdict: Verdict | None = None
         """The verdict; None before it is made, and if it failed because of the ``problem``."""
         self.problem: BaseException | None = None
@@ -102,13 +104,13 @@ class LiveClassifier:
         if self._thread.ident is None:
             self._thread.start()
         deadline = LoadScaledDeadline(deadline_s)
-        while self._thread.is_alive() and (left_s := deadline.left_s()):
-            self._thread.join(left_s)
-        return not self._thread.is_alive()
+        while not self._is_done.is_set() and (left_s := deadline.left_s()):
+            self._is_done.wait(left_s)
+        return self._is_done.is_set()
 
     def wait(self) -> None:
         """Wait for a late verdict, without a deadline."""
-        self._thread.join()
+        self._is_done.wait()
 
     def give_up(self) -> None:
         """Abandon a late verdict."""
@@ -127,6 +129,8 @@ class LiveClassifier:
                     self.verdict = self._get_classifier().conclude(ending, facts)
         except Exception as error:  # noqa: BLE001 - the boundary: no fault of the classifier passes
             self.problem = error
+        finally:
+            self._is_done.set()
 
     def _follow(self) -> None:
         allowance = float(BURST_BYTES)
