@@ -109,6 +109,8 @@ def _find_in_directory(
     for key in keys:
         job = load_job(store, key, options.attempt)
         if job.report is not None or own is None:
+            if job.problem:
+                printing.print_notes(f"gpualert: {job.problem}; those nodes are missing")
             return FoundJob(key, job)
     return None
 

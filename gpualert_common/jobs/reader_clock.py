@@ -1,0 +1,73 @@
+"""The common time of a job, for a reader that has no file of its own in the job directory.
+
+The clock of the reader may be ahead: runs that go on would look silent.  The newest digest is not
+in the future, so that a run is certainly silent if it is so at that time.  Where only the clock of
+the reader says so, it waits for a renewal: one that appears shows the common time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from gpualert_common.jobs.job_reading import JobReader
+from gpualert_common.jobs.job_report import JobReport, NodeState
+
+_WAIT_S = 12.0
+"""Time in which a run of a small job, and the reference of a large one, renews its digest."""
+_POLL_S = 1.0
+_MOST_AHEAD_S = 3600.0
+"""Age of the newest digest from which on the job is over: no clock is that far ahead."""
+
+
+class ReaderClock:
+    """Clock of a reader of job directories in one store; it waits for renewals once."""
+
+    def __init__(
+        self,
+        now: Callable[[], float] = time.time,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._now = now
+        self._pause = pause
+        self._ahead_s = 0.0
+        self._left_s = _WAIT_S
+
+    def conclude(
+        self, reader: JobReader, until: float, attempt: int | None = None
+    ) -> JobReport | None:
+        """Return the report of a job as it is now; None without a digest.
+
+        Waits for a renewal up to the time *until* by the monotonic clock.
+        """
+        report = reader.conclude(self._find_now(reader), attempt=attempt)
+        if report is not None and self._is_doubtful(report, reader, attempt):
+            self._await_renewal(reader, until)
+            report = reader.conclude(self._find_now(reader), attempt=attempt)
+        return report
+
+    def _find_now(self, reader: JobReader) -> float:
+        return max(self._now() - self._ahead_s, reader.heard_at)
+
+    def _is_doubtful(self, report: JobReport, reader: JobReader, attempt: int | None) -> bool:
+        """Return whether the clock of the reader alone says that nodes are silent."""
+        age_s = self._find_now(reader) - reader.heard_at
+        silent = _count_silent(report)
+        if not silent or self._left_s <= 0.0 or not _WAIT_S < age_s < _MOST_AHEAD_S:
+            return False
+        earlier = reader.conclude(reader.heard_at, attempt=attempt)
+        return earlier is None or _count_silent(earlier) < silent
+
+    def _await_renewal(self, reader: JobReader, until: float) -> None:
+        """Compare the clock with the first renewal that appears."""
+        before = reader.heard_at
+        while self._left_s > 0.0 and time.monotonic() < until:
+            self._pause(_POLL_S)
+            self._left_s -= _POLL_S
+            if reader.read_all(until) is None and reader.heard_at > before:
+                self._ahead_s = self._now() - reader.heard_at
+                return
+
+
+def _count_silent(report: JobReport) -> int:
+    return sum(node.state is NodeState.SILENT for node in report.nodes)
