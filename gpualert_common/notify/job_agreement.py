@@ -269,6 +269,7 @@ def _take_step(before: _Answer, step: JobAlertStep) -> _Answer:
         because=step.because,
         attempt=step.attempt,
         number=step.number,
+        claimed_at=step.claimed_at,
         has_report=step.report is not None,
     )
     return replace(before, part=part, report=step.report)
