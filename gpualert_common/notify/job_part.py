@@ -23,8 +23,8 @@ _UNDECIDED = "the nodes of its job agree which of them sends it"
 class JobPart(Struct, frozen=True, kw_only=True):
     """Part of a run in the alert about its job.
 
-    ``attempt``, ``number`` and ``claimed_at`` are those of the alert.  ``has_report`` is False for a run that sends
-    its own alert, since the job directory cannot be reached.
+    ``attempt``, ``number`` and ``claimed_at`` are those of the alert.  ``has_report`` is False for
+    a run that sends its own alert, since the job directory cannot be reached.
     """
 
     action: JobAlertAction = JobAlertAction.WAIT
