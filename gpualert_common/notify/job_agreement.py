@@ -88,6 +88,11 @@ class JobAgreement:
         """The job as the alert has to show it."""
         return self._answer.report
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The pipes to the process, which ends once all copies of them are closed."""
+        return tuple(fd for fd in (self._commands, self._answers) if fd >= 0)
+
     def reach(self, within_s: float) -> Iterator[JobPart]:
         """Yield the part of the run again and again, until it is known or the time is over."""
         deadline = time.monotonic() + within_s
