@@ -41,8 +41,8 @@ def load_job(
 ) -> LoadedJob:
     """Return the job with this key in a job directory as it is now.
 
-    A few digests that the store does not give count as damaged.  *clock* is that of an earlier job
-    in the same store.  Raises StoreError where the store gives none.
+    A few digests that the store does not give count as damaged.  *clock* is that of other jobs in
+    the same store.  Raises StoreError where the store gives none.
     """
     until = time.monotonic() + _READING_S
     reader = JobReader(JobDirectory(store, key), THREADS)
@@ -53,13 +53,15 @@ def load_job(
     return LoadedJob(report, reader.damaged, "" if failure is None else str(failure))
 
 
-def list_jobs(store: JobStore, most: int) -> list[tuple[str, LoadedJob]]:
+def list_jobs(
+    store: JobStore, most: int, *, clock: ReaderClock | None = None
+) -> list[tuple[str, LoadedJob]]:
     """Return key and job of the newest ones in a job directory, the newest first.
 
     Raises StoreError.
     """
     folders = _list_readable(store, store.list_folders(""))
-    clock = ReaderClock()
+    clock = clock or ReaderClock()
     return [(key, load_job(store, key, clock=clock)) for key, _ in folders[:most]]
 
 

@@ -21,15 +21,20 @@ _MOST_AHEAD_S = 3600.0
 
 
 class ReaderClock:
-    """Clock of a reader of job directories in one store; it waits for renewals once."""
+    """Clock of a reader of jobs in one store; it waits for renewals once.
+
+    ``note`` gets a sentence for people before it waits.
+    """
 
     def __init__(
         self,
         now: Callable[[], float] = time.time,
         pause: Callable[[float], None] = time.sleep,
+        note: Callable[[str], None] = lambda _text: None,
     ) -> None:
         self._now = now
         self._pause = pause
+        self._note = note
         self._ahead_s = 0.0
         self._left_s = _WAIT_S
 
@@ -61,6 +66,7 @@ class ReaderClock:
     def _await_renewal(self, reader: JobReader, until: float) -> None:
         """Compare the clock with the first renewal that appears."""
         before = reader.heard_at
+        self._note(f"nodes look silent; waiting up to {self._left_s:g} s for a sign of life")
         while self._left_s > 0.0 and time.monotonic() < until:
             self._pause(_POLL_S)
             self._left_s -= _POLL_S

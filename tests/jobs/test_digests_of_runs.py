@@ -123,6 +123,19 @@ def test_successful_run_without_alerts_publishes_its_end(lab: Lab) -> None:
     assert final.verdict.disposition is Disposition.COMPLETED
 
 
+def test_killed_renewal_goes_on(lab: Lab) -> None:
+    """The digest of a run is renewed again after the process that does it was killed."""
+    job = JobOfOneNode(lab, "true")
+    job.await_digest(lambda _one: True, "a digest")
+    for pid, command in lab.living().items():
+        if "renewal_program" in command:
+            os.kill(pid, signal.SIGKILL)
+    last = job.read()
+    assert last is not None
+    job.await_digest(lambda one: one.sequence > last.sequence, "another renewal")
+    assert job.let_end() == 0
+
+
 @pytest.mark.e2e
 def test_digest_in_a_bucket(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """In an object store digests are as in a directory; its stamps, whole seconds, show the clock
