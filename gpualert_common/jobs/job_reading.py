@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import StoredFile
-from gpualert_common.jobs.digests.digest import Digest, DigestState, StoredDigest
+from gpualert_common.jobs.digests.digest import ClockBasis, Digest, DigestState, StoredDigest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.jobs.merging.merger import JobMerger
-from gpualert_common.jobs.renewal.clocks import find_heard_at
+from gpualert_common.processes.host import host_name
 
 BATCH = 32
 """Digests that are read at once: a slow store takes half a second for each, and the claim of the
@@ -45,13 +45,18 @@ class JobReader:
         self._left: list[StoredFile] = []
         self._fresh_after = 0.0
         self._damaged: set[str] = set()
-        self.heard_at = 0.0
-        """Time of the newest sign of life of a run, in the common time; 0 without a digest."""
+        self.newest_here: Digest | None = None
+        """The newest digest of a run on this host that knows the offset of its clock."""
 
     @property
     def damaged(self) -> int:
         """Number of the digests that cannot be read: they count as missing."""
         return len(self._damaged)
+
+    @property
+    def heard_at(self) -> float:
+        """Time of the newest sign of life of a run, in the common time; 0 without a digest."""
+        return self._merger.heard_at
 
     def read_all(self, until: float) -> StoreError | None:
         """Read all changed digests, to a time by the monotonic clock; return why some are left.
@@ -135,9 +140,14 @@ class JobReader:
         else:
             self._damaged.discard(file.name)
             self._merger.add(found)
-            self.heard_at = max(self.heard_at, find_heard_at(found))
+            self._note_host(found.digest)
         if is_final or file.modified_at < self._fresh_after:
             self._known[file.name] = _stamp(file)
+
+    def _note_host(self, digest: Digest) -> None:
+        is_here = digest.host == host_name() and digest.clock.basis is not ClockBasis.NONE
+        if is_here and (self.newest_here is None or digest.at > self.newest_here.at):
+            self.newest_here = digest
 
 
 class _BatchReading:

@@ -1,8 +1,9 @@
 """The common time of a job, for a reader that has no file of its own in the job directory.
 
 The clock of the reader may be ahead: runs that go on would look silent.  The newest digest is not
-in the future, so that a run is certainly silent if it is so at that time.  Where only the clock of
-the reader says so, it waits for a renewal: one that appears shows the common time.
+in the future, so that a run is certainly silent if it is so at that time.  A run on this host knows
+the offset of the clock here.  Without one, where only the clock of the reader says that a run is
+silent, it waits for a renewal: one that appears shows the common time.
 """
 
 from __future__ import annotations
@@ -52,13 +53,24 @@ class ReaderClock:
         return report
 
     def _find_now(self, reader: JobReader) -> float:
-        return max(self._now() - self._ahead_s, reader.heard_at)
+        offset_s = self._find_offset(reader)
+        ahead_s = self._ahead_s if offset_s is None else offset_s
+        return max(self._now() - ahead_s, reader.heard_at)
+
+    def _find_offset(self, reader: JobReader) -> float | None:
+        """Return the offset of the clock here by a recent run on this host; None without one."""
+        here = reader.newest_here
+        if here is None or abs(self._now() - here.at) > _MOST_AHEAD_S:
+            return None
+        return here.clock.offset_s
 
     def _is_doubtful(self, report: JobReport, reader: JobReader, attempt: int | None) -> bool:
         """Return whether the clock of the reader alone says that nodes are silent."""
-        age_s = self._find_now(reader) - reader.heard_at
         silent = _count_silent(report)
-        if not silent or self._left_s <= 0.0 or not _WAIT_S < age_s < _MOST_AHEAD_S:
+        if not silent or self._left_s <= 0.0 or self._find_offset(reader) is not None:
+            return False
+        age_s = self._find_now(reader) - reader.heard_at
+        if not _WAIT_S < age_s < _MOST_AHEAD_S:
             return False
         earlier = reader.conclude(reader.heard_at, attempt=attempt)
         return earlier is None or _count_silent(earlier) < silent

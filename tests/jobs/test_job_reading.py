@@ -16,6 +16,7 @@ from gpualert_common.jobs.job_reading import BATCH, JobReader
 from gpualert_common.jobs.job_report import NodeState
 from gpualert_common.jobs.loading import find_keys, list_jobs, load_job
 from gpualert_common.jobs.reader_clock import ReaderClock
+from gpualert_common.processes.host import host_name
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, INTERVAL_S, KEY, compose, end
 from tests.jobs.stamping_store import SharedFiles, StampingStore
@@ -196,3 +197,24 @@ def test_clock_of_the_reader(ahead_s: float, renewing: range, silent: int, waits
     assert sum(node.state is NodeState.SILENT for node in report.nodes) == silent
     assert bool(times.waited_s) is waits
     assert times.waited_s <= 12.0
+
+
+@pytest.mark.parametrize(("ahead_s", "silent"), [(300.0, 0), (0.0, 1)])
+def test_reader_on_a_node_of_the_job(ahead_s: float, silent: int) -> None:
+    """A reader on a node of the job knows the offset of its clock, and does not wait."""
+    lost_at = END - 200.0 if silent else END + 5.0
+    stamps = iter((END + 5.0, lost_at))
+    store = StampingStore(SharedFiles(), lambda: next(stamps), lambda: None)
+    directory = JobDirectory(store, KEY)
+    here = compose(0, 2, at=END + 5.0, offset_s=ahead_s, host=host_name())
+    for digest in (here, compose(1, 2, at=lost_at)):
+        directory.write_digest(digest)
+    times = ReaderTimes(ahead_s, lambda _now: None)
+    times.pause(20.0)
+    reader = JobReader(directory)
+    until = time.monotonic() + 60.0
+    assert reader.read_all(until) is None
+    report = ReaderClock(times.now, times.pause).conclude(reader, until)
+    assert report is not None
+    assert sum(node.state is NodeState.SILENT for node in report.nodes) == silent
+    assert times.waited_s == 20.0
