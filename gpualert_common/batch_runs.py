@@ -22,7 +22,7 @@ from gpualert_common.record_locations import RUNS, list_state_dirs, new_run_id
 from gpualert_common.settings import Setting, load_settings
 from gpualert_common.slurm.follower_command import make_command
 from gpualert_common.slurm.live_jobs import is_slurm_id, read_accounted_tasks, read_tasks
-from gpualert_common.slurm.sbatch_options import read_options
+from gpualert_common.slurm.sbatch_options import find_refusal, read_options
 from gpualert_common.slurm.submission import (
     MARK_PREFIX,
     Submission,
@@ -65,8 +65,9 @@ def launch_batch_run(
     Raises UsageError and what :meth:`RunHandle.launch` raises; then nothing was submitted.
     """
     options = read_options(arguments)
-    if options.waits:
-        raise UsageError("--wait: gpualert sbatch waits for the job itself; leave it out")
+    refusal = find_refusal(arguments, script, terms.cwd)
+    if refusal:
+        raise UsageError(refusal)
     if script is not None and len(script) > _MOST_SCRIPT_BYTES:
         raise UsageError(f"the script has more than {_MOST_SCRIPT_BYTES >> 20} MiB")
     name = terms.name or _name_job(arguments, options.script_at, has_wrap=options.has_wrap)

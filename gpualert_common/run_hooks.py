@@ -14,7 +14,11 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.record.marks import UNDELIVERED, UNPUBLISHED, find_state_dir
 from gpualert_common.record_locations import list_places
 from gpualert_common.spec import EARLY, OBSERVER
-from gpualert_common.supervise.helper_process import START_AFTER_S, HelperProcess
+from gpualert_common.supervise.helper_process import (
+    RESTART_PAUSES_S,
+    START_AFTER_S,
+    HelperProcess,
+)
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
@@ -88,6 +92,7 @@ class RunHooks:
                     "digest",
                     lambda: _start_helper("jobs.renewal.renewal_program", record),
                     has_last_work=False,  # its last digest is written after the verdict
+                    restart_pauses_s=RESTART_PAUSES_S,  # without it the node looks lost
                 )
             )
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gpualert_common.errors import RecordError
 from gpualert_common.progress import (
     Progress,
     ProgressReader,
@@ -87,7 +88,16 @@ def _read_log(record: Record, column: int, name: str, most_bytes: int | None) ->
         os.close(fd)
     progress = reader.finish()
     arrivals = read_arrivals(record, column, most_bytes=most_bytes or _MOST_INDEX_BYTES)
-    ending = record.ending
-    if ending is not None and ending.ended_at is not None:  # the index lacks the last second
-        arrivals.append((ending.ended_at, progress.read_bytes + progress.unread_bytes))
+    ended_at = _find_end(record)
+    if ended_at is not None:  # the index lacks the last second
+        arrivals.append((ended_at, progress.read_bytes + progress.unread_bytes))
     return add_times(progress, arrivals)
+
+
+def _find_end(record: Record) -> float | None:
+    """Return the time at which a run ended; None if that is not known, or damaged."""
+    try:
+        ending = record.ending
+    except RecordError:
+        return None
+    return None if ending is None else ending.ended_at

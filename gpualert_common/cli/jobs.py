@@ -19,6 +19,7 @@ from gpualert_common.jobs.loading import (
     load_job,
     load_recorded_job,
 )
+from gpualert_common.jobs.reader_clock import ReaderClock
 from gpualert_common.launch_record import JobMembership
 from gpualert_common.settings import load_settings
 from gpualert_common.structs import Struct
@@ -75,7 +76,8 @@ def find_job(options: argparse.Namespace) -> FoundJob:
 def list_known_jobs(options: argparse.Namespace) -> Iterator[tuple[str, LoadedJob]]:
     """Yield key and job of each in the job directory, then of the others that have records here."""
     place = load_settings({"job_dir": options.job_dir})["job_dir"].value
-    jobs = list_jobs(open_store(place), options.limit) if place else []
+    clocks: dict[str, ReaderClock] = defaultdict(_make_clock)
+    jobs = list_jobs(open_store(place), options.limit, clock=clocks[place]) if place else []
     yield from jobs
     keys = {key for key, _ in jobs}
     recorded = [] if options.job_dir else _list_recorded(options)
@@ -84,7 +86,9 @@ def list_known_jobs(options: argparse.Namespace) -> Iterator[tuple[str, LoadedJo
         key = one.membership.get("key", "")
         directory = one.membership.get("directory")
         try:
-            job = load_job(open_store(directory), key) if directory else LoadedJob(None)
+            job = LoadedJob(None)
+            if directory:
+                job = load_job(open_store(directory), key, clock=clocks[directory])
         except StoreError as error:
             printing.print_notes(f"gpualert: {error}; this machine's records show job {key}")
             job = LoadedJob(None)
@@ -107,10 +111,16 @@ def _find_in_directory(
     if len(keys) > 1:
         raise UsageError(f"{options.job!r} names {len(keys)} jobs: {', '.join(keys[:5])}")
     for key in keys:
-        job = load_job(store, key, options.attempt)
+        job = load_job(store, key, options.attempt, clock=_make_clock())
         if job.report is not None or own is None:
+            if job.problem:
+                printing.print_notes(f"gpualert: {job.problem}; those nodes are missing")
             return FoundJob(key, job)
     return None
+
+
+def _make_clock() -> ReaderClock:
+    return ReaderClock(note=lambda text: printing.print_notes(f"gpualert: {text}"))
 
 
 def _list_recorded(options: argparse.Namespace) -> list[_RecordedJob]:

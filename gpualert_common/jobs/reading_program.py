@@ -7,18 +7,18 @@ import time
 
 import msgspec
 
-from gpualert_common.errors import GPUAlertError, StoreError
+from gpualert_common.errors import GPUAlertError
 from gpualert_common.job_store.opening import open_store
 from gpualert_common.jobs.digests.digest_codec import encode_file
 from gpualert_common.jobs.isolated_reading import JobReading, ReadingRequest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_reading import JobReader
+from gpualert_common.jobs.loading import THREADS
+from gpualert_common.jobs.reader_clock import ReaderClock
 
 _MOST_REQUEST_BYTES = 1 << 20
 _SHARE = 0.7
 """Share of the deadline for the digests; what was read by then is merged."""
-_MOST_FAILURES = 9
-"""Three digests that cannot be read, with their repetitions, leave the others to show the job."""
 
 
 def main() -> None:
@@ -36,16 +36,8 @@ def main() -> None:
 def _read(request: ReadingRequest) -> JobReading:
     until = time.monotonic() + _SHARE * request.deadline_s
     store = open_store(request.directory, deadline_s=_SHARE * request.deadline_s)
-    reader = JobReader(JobDirectory(store, request.key))
-    problem = ""
-    failures, is_read = 0, False
-    while not is_read and failures < _MOST_FAILURES:
-        try:
-            is_read = reader.read_batch()
-        except StoreError as error:
-            failures, problem = failures + 1, str(error)
-        if not is_read and time.monotonic() >= until:
-            problem = f"it is slow: a part of its digests was read in {request.deadline_s:g} s"
-            break
-    now = time.time()
-    return JobReading(report=reader.conclude(now), problem=problem, read_at=now)
+    reader = JobReader(JobDirectory(store, request.key), THREADS)
+    failure = reader.read_all(until)
+    report = ReaderClock().conclude(reader, until)
+    problem = "" if failure is None else str(failure)
+    return JobReading(report=report, problem=problem, read_at=time.time())

@@ -208,13 +208,15 @@ def alert_id(record: Record) -> str:
     """Return the permanent Message-ID of the alert about the end of a run, or of its job.
 
     All nodes give the same one to the same alert about their job, so that a second copy is known.
+    The time of its claim sets it apart from that of another job with the same name, in another
+    directory or after the removal of this one.
     """
     part = read_part(record)
     job = record.spec.job
     if part is None or job is None or not (part.is_sender and part.has_report):
         return message_id(record.run_id)
     alert = f"{part.attempt}-{part.number}"
-    return f"<{_hash(job['key'])}.{alert}.job@gpualert.invalid>"
+    return f"<{_hash([job['key'], part.claimed_at])}.{alert}.job@gpualert.invalid>"
 
 
 def _hash(value: object) -> str:

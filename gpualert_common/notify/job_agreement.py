@@ -88,6 +88,11 @@ class JobAgreement:
         """The job as the alert has to show it."""
         return self._answer.report
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The pipes to the process, which ends once all copies of them are closed."""
+        return tuple(fd for fd in (self._commands, self._answers) if fd >= 0)
+
     def reach(self, within_s: float) -> Iterator[JobPart]:
         """Yield the part of the run again and again, until it is known or the time is over."""
         deadline = time.monotonic() + within_s
@@ -269,6 +274,7 @@ def _take_step(before: _Answer, step: JobAlertStep) -> _Answer:
         because=step.because,
         attempt=step.attempt,
         number=step.number,
+        claimed_at=step.claimed_at,
         has_report=step.report is not None,
     )
     return replace(before, part=part, report=step.report)

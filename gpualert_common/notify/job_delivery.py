@@ -49,6 +49,11 @@ class JobDelivery:
         """Part of the run in the alert of its job; None if the record has to say that."""
         return None if self._agreement is None else self._agreement.part
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """Descriptors that other children of this process must not keep."""
+        return () if self._agreement is None else self._agreement.descriptors
+
     def reach(self, within_s: float) -> Iterator[None]:
         """Yield again and again until the nodes have agreed, or the time is over."""
         if self._agreement is not None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
 from gpualert_common.jobs.alerts.alert_action import JobAlertAction
-from gpualert_common.quantities import Number
+from gpualert_common.quantities import Number, Time
 from gpualert_common.record import Record
 from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct
@@ -23,14 +23,15 @@ _UNDECIDED = "the nodes of its job agree which of them sends it"
 class JobPart(Struct, frozen=True, kw_only=True):
     """Part of a run in the alert about its job.
 
-    ``attempt`` and ``number`` are those of the alert.  ``has_report`` is False for a run that sends
-    its own alert, since the job directory cannot be reached.
+    ``attempt``, ``number`` and ``claimed_at`` are those of the alert.  ``has_report`` is False for
+    a run that sends its own alert, since the job directory cannot be reached.
     """
 
     action: JobAlertAction = JobAlertAction.WAIT
     because: str = _UNDECIDED
     attempt: Number = 1
     number: Number = 1
+    claimed_at: Time = 0.0
     has_report: bool = False
     schema: int = SCHEMA
 

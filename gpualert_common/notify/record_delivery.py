@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.launch_record import ChannelConfig
-from gpualert_common.notify.delivery import ATTEMPT_S, deliver_entry
+from gpualert_common.notify.alert_processes import Secrets, send_all
 from gpualert_common.notify.entry import OPEN, UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.job_delivery import JobDelivery, agree
 from gpualert_common.notify.job_part import read_part
@@ -20,11 +19,6 @@ from gpualert_common.notify.schedule import DUE, AlertAction
 from gpualert_common.record import ALERTS_LOCK, Record
 from gpualert_common.record.marks import UNDELIVERED, find_state_dir
 
-Secrets = Mapping[str, Mapping[str, str]]
-"""Secrets that the user passed directly, by channel and setting."""
-
-MARGIN_S = 2 * ATTEMPT_S
-"""After ``retry_for_s`` a process may still be in an attempt; later the kernel ends it."""
 _AGREE_S = 60.0
 """Time that the nodes of a job have at least to agree: more than the lease of a claim."""
 _AGREE_LATER_S = 200.0
@@ -82,7 +76,7 @@ def deliver(
         if decision.action is not AlertAction.AGREE:
             pending = _list_sendable(record, entries, secrets)
             left_s = max(0.0, retry_for_s - (time.monotonic() - began))
-            sending = _send_all(record, pending, secrets, left_s)
+            sending = send_all(record, pending, secrets, left_s, job.descriptors)
             for _wait in sending:
                 on_progress(_reload(entries))
                 if job.is_lost():
@@ -146,31 +140,8 @@ def deliver_warnings(record: Record, *, secrets: Secrets, retry_for_s: float) ->
     entries = queue_warnings(record)
     retire_warnings(record, entries)
     pending = [entry for entry in entries if entry.state is EntryState.PENDING]
-    for _wait in _send_all(record, pending, secrets, retry_for_s):
+    for _wait in send_all(record, pending, secrets, retry_for_s):
         pass
-
-
-def _send_all(
-    record: Record, entries: Iterable[OutboxEntry], secrets: Secrets, retry_for_s: float
-) -> Generator[None]:
-    """Send them all at the same time; yields again and again until that is done.
-
-    To close it ends the attempts.
-    """
-    senders = {
-        _fork_sender(record, entry, secrets.get(entry.channel, {}), retry_for_s)
-        for entry in entries
-    }
-    try:
-        yield
-        while senders:
-            senders = {pid for pid in senders if os.waitpid(pid, os.WNOHANG)[0] == 0}
-            time.sleep(_POLL_S if senders else 0.0)
-            yield
-    finally:
-        for pid in senders:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
 
 
 def deliver_open_alerts(record_path: str, *, retry_for_s: float) -> None:
@@ -198,20 +169,6 @@ def _deliver_due(path: str, retry_for_s: float) -> None:
             deliver(record, retry_for_s=retry_for_s, agree_within_s=_AGREE_LATER_S)
     finally:
         record.close()
-
-
-def _fork_sender(
-    record: Record, entry: OutboxEntry, given: Mapping[str, str], retry_for_s: float
-) -> int:
-    pid = os.fork()
-    if pid == 0:
-        try:
-            signal.setitimer(signal.ITIMER_REAL, retry_for_s + MARGIN_S)
-            if entry.lock(retry_for_s) and entry.state is EntryState.PENDING:
-                deliver_entry(record, entry, given, retry_for_s=retry_for_s)
-        finally:
-            os._exit(0)
-    return pid
 
 
 def _remove_mark(path: str) -> None:

@@ -63,7 +63,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     extend_import_path(request["sys_path"])
-    from gpualert_common.notify.record_delivery import MARGIN_S
+    from gpualert_common.notify.alert_processes import MARGIN_S
     from gpualert_common.record import Record
 
     signal.setitimer(signal.ITIMER_REAL, float(request["retry_for_s"]) + MARGIN_S)

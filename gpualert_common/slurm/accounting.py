@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from gpualert_common.quantities import MOST_SECONDS
 from gpualert_common.slurm.commands import DEADLINE_S, run_command
+from gpualert_common.slurm.controller import select_cluster
 from gpualert_common.slurm.fields import clean_text, format_time, parse_number, parse_time
 from gpualert_common.slurm.states import StateText, parse_state
 from gpualert_common.structs import Struct, replace
@@ -73,9 +74,7 @@ def read_job(
 
     Raises SlurmError.
     """
-    options = [f"--jobs={job_id}"]
-    if cluster:
-        options.append(f"--clusters={cluster}")
+    options = [f"--jobs={job_id}", *select_cluster(cluster)]
     if since is not None:
         options.append(f"--starttime={format_time(since - _BEFORE_S)}")
     listed = ("--duplicates", "--noheader", "--parsable2", f"--format={_FIELDS}")

@@ -74,7 +74,10 @@ class BatchJobProgram:
         watched = self._request.watched
         if watched is not None:
             job = replace(job, step=SubmissionStep.SUBMITTED, job_id=watched)
-        self._submission.store(job)
+        if job.step is SubmissionStep.PREPARED:
+            self._submission.store(job)
+        else:  # the job may exist: a full disk must not hide its end
+            self._submission.store_if_possible(job)
         if job.step is SubmissionStep.SUBMITTED:
             _note(f"following batch job {job.job_id}")
             return job

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.errors import SlurmError
+from gpualert_common.slurm.controller import select_cluster
 from gpualert_common.slurm.invocation import ask
 
 _TERM = "--signal=TERM"
@@ -16,24 +17,20 @@ def terminate(job_id: str, cluster: str = "") -> None:
     script gets it only where it started no step with srun; it may have a trap.  Raises SlurmError.
     """
     scope = [] if _has_steps(job_id, cluster) else ["--full"]
-    ask("scancel", *_of_cluster(cluster), *scope, _TERM, job_id)
+    ask("scancel", *select_cluster(cluster), *scope, _TERM, job_id)
 
 
 def cancel(job_id: str, cluster: str = "") -> None:
     """Cancel a job: SIGTERM to all of it, SIGKILL after Slurm's KillWait.  Raises SlurmError."""
-    ask("scancel", *_of_cluster(cluster), job_id)
+    ask("scancel", *select_cluster(cluster), job_id)
 
 
 def _has_steps(job_id: str, cluster: str) -> bool:
     """Return True if the job has a step that srun started; False also if that is not known."""
-    options = (*_of_cluster(cluster), "--steps", "--noheader", "--format=%i")
+    options = (*select_cluster(cluster), "--steps", "--noheader", "--format=%i")
     try:
         listed = ask("squeue", *options, f"--jobs={job_id}")
     except SlurmError:
         return False
     steps = (line.rpartition(".")[2] for line in listed.splitlines() if "." in line)
     return any(step not in _SCRIPT_STEPS for step in steps)
-
-
-def _of_cluster(cluster: str) -> list[str]:
-    return [f"--clusters={cluster}"] if cluster else []

@@ -59,10 +59,11 @@ def invoke(
     stdin: int = subprocess.DEVNULL,
     pass_fds: Sequence[int] = (),
 ) -> ProgramAnswer:
-    """Return the answer of a program of Slurm.
+    """Return the answer of a program of Slurm that changes something, as sbatch.
 
-    Its output goes to files, so that a process that it leaves behind cannot hold up the answer.
-    Raises SlurmError if it cannot be executed.
+    It has the environment of the user, unlike a query by :func:`run_command`.  A process that it
+    leaves behind is not killed, and cannot hold up the answer, which goes to files.  Raises
+    SlurmError if it cannot be executed.
     """
     variables = {**(os.environ if env is None else env), "LC_ALL": "C.UTF-8"}
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:

@@ -7,31 +7,17 @@ import time
 from collections.abc import Iterable, Iterator
 
 from gpualert_common.errors import SlurmError
+from gpualert_common.slurm.controller import UNKNOWN_JOB, read_setting, select_cluster
 from gpualert_common.slurm.fields import format_time, parse_number, parse_time
-from gpualert_common.slurm.invocation import ask
+from gpualert_common.slurm.invocation import QUERY_S, ask
+from gpualert_common.slurm.states import FINAL
 from gpualert_common.structs import Struct
 
 MOST_TASKS = 5000
 """Tasks of an array that are read; Slurm's own limit is 1,001 unless it is raised."""
-_ENDED = frozenset(
-    (
-        "COMPLETED",
-        "FAILED",
-        "CANCELLED",
-        "TIMEOUT",
-        "DEADLINE",
-        "OUT_OF_MEMORY",
-        "NODE_FAIL",
-        "BOOT_FAIL",
-        "LAUNCH_FAILED",
-        "PREEMPTED",
-        "REVOKED",
-    )
-)
 _WAITING = frozenset(("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"))
 _BEFORE_S = 3600.0
 """Clocks of this machine and of the controller may differ by that."""
-_UNKNOWN_JOB = "Invalid job id"
 _SIGNAL = 128
 _TIME_LIMIT = 124
 _KILLED = 137
@@ -105,9 +91,9 @@ def read_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
     Raises SlurmError.
     """
     try:
-        text = ask("scontrol", *_of_cluster(cluster), "--details", "show", "job", job_id)
+        text = ask("scontrol", *select_cluster(cluster), "--details", "show", "job", job_id)
     except SlurmError as error:
-        if _UNKNOWN_JOB in str(error):
+        if UNKNOWN_JOB in str(error):
             return []
         raise
     return list(_parse_shown(text))
@@ -121,7 +107,7 @@ def read_accounted_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
     names = "JobID,JobIDRaw,State,ExitCode,Start,End,User,NodeList,JobName"
     listed = ("--parsable2", "--noheader", "--allocations", f"--format={names}")
     found: dict[str, BatchTask] = {}
-    for line in ask("sacct", *_of_cluster(cluster), *listed, f"--jobs={job_id}").splitlines():
+    for line in ask("sacct", *select_cluster(cluster), *listed, f"--jobs={job_id}").splitlines():
         words = line.split("|", 8)
         if len(words) < 9:
             continue
@@ -154,7 +140,7 @@ def find_job(mark: str, since: float, cluster: str = "") -> str | None:
     """
     user = f"--user={os.getuid()}"
     shown = ("--all", "--noheader", "--states=all", user, "--format=%F|%k")
-    listed = ask("squeue", *_of_cluster(cluster), *shown)
+    listed = ask("squeue", *select_cluster(cluster), *shown)
     found = list(_select_marked(listed, mark))
     if found:
         return min(found, key=_order)
@@ -183,7 +169,7 @@ def list_states(user: str) -> dict[str, tuple[str, str]]:
 
 def is_over(state: str) -> bool:
     """True for the state of a job that has ended for good."""
-    return state in _ENDED
+    return state in FINAL
 
 
 def is_slurm_id(text: str) -> bool:
@@ -195,7 +181,7 @@ def is_slurm_id(text: str) -> bool:
 def _list_accounted(user: str, since: float, cluster: str) -> str:
     start = f"--starttime={format_time(since - _BEFORE_S)}"
     shown = ("--parsable2", "--noheader", "--allocations", user, start)
-    listed = (*_of_cluster(cluster), *shown)
+    listed = (*select_cluster(cluster), *shown)
     try:
         return ask("sacct", *listed, "--format=JobID,Comment,SubmitLine")
     except SlurmError as error:
@@ -222,16 +208,8 @@ def _order(job_id: str) -> int:
 
 def _read_least_job_age() -> float:
     """Return for how many seconds the controller keeps an ended job."""
-    for line in ask("scontrol", "show", "config").splitlines():
-        key, _, value = line.partition("=")
-        if key.strip() == "MinJobAge":
-            number = value.split()[0] if value.split() else ""
-            return float(number) if number.isdigit() and len(number) < 9 else 0.0
-    return 0.0
-
-
-def _of_cluster(cluster: str) -> list[str]:
-    return [f"--clusters={cluster}"] if cluster else []
+    number = read_setting("MinJobAge", deadline_s=QUERY_S).partition(" ")[0]
+    return float(parse_number(number) or 0)
 
 
 def _parse_shown(text: str) -> Iterator[BatchTask]:

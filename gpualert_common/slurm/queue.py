@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gpualert_common.errors import SlurmError
 from gpualert_common.slurm.commands import DEADLINE_S, run_command
+from gpualert_common.slurm.controller import UNKNOWN_JOB, read_setting
 from gpualert_common.slurm.fields import clean_text, parse_time
 from gpualert_common.slurm.states import SlurmState, StateText, parse_state
 from gpualert_common.structs import Struct
@@ -18,8 +19,6 @@ _ACTIVE = frozenset(
         *(SlurmState.STOPPED, SlurmState.SIGNALING, SlurmState.RESIZING, SlurmState.STAGE_OUT),
     )
 )
-_UNKNOWN_JOB = "Invalid job id"
-_CLUSTER_NAME = "ClusterName"
 
 
 class QueuedJob(Struct, frozen=True):
@@ -45,11 +44,7 @@ def read_cluster_name(*, deadline_s: float = DEADLINE_S) -> str:
 
     Raises SlurmError.
     """
-    for line in run_command("scontrol", "show", "config", deadline_s=deadline_s).splitlines():
-        name, _equals, value = line.partition("=")
-        if name.strip() == _CLUSTER_NAME:
-            return clean_text(value)
-    return ""
+    return read_setting("ClusterName", deadline_s=deadline_s)
 
 
 def read_queued_job(
@@ -65,7 +60,7 @@ def read_queued_job(
     try:
         output = run_command("squeue", *listed, deadline_s=deadline_s)
     except SlurmError as error:
-        if _UNKNOWN_JOB in error.said:
+        if UNKNOWN_JOB in error.said:
             return None
         raise
     found = (parse_queued_job(line) for line in output.splitlines())

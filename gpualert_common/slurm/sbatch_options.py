@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 _VALUE_LETTERS = frozenset("AabBcCdDeFGiJLmMnNopqStwx")
 """Short options of sbatch that take a value."""
@@ -25,6 +25,8 @@ _WITHOUT_JOB_LETTERS = frozenset("hV")
 _MOST_SCRIPT_BYTES = 4 << 20
 """Slurm's own limit of a script, unless it is raised."""
 _DIRECTIVE = "#SBATCH"
+_COMPONENT = ":"
+_COMPONENT_DIRECTIVES = ("hetjob", "packjob")
 
 
 class SbatchOptions(Struct, frozen=True):
@@ -33,7 +35,8 @@ class SbatchOptions(Struct, frozen=True):
     ``script_at`` is the number of arguments where there is none, so that sbatch reads stdin;
     ``has_wrap`` says that a command takes its place.  ``comment`` is the user's own, ``clusters``
     are those to which the job may go, None for the cluster of this machine.
-    ``submits_nothing`` is true for --help and the like, ``waits`` for --wait.
+    ``submits_nothing`` is true for --help and the like, ``waits`` for --wait; with
+    ``has_components`` further options follow, for another component of a heterogeneous job.
     """
 
     script_at: int
@@ -42,6 +45,7 @@ class SbatchOptions(Struct, frozen=True):
     has_wrap: bool = False
     submits_nothing: bool = False
     waits: bool = False
+    has_components: bool = False
 
     @property
     def reads_stdin(self) -> bool:
@@ -85,7 +89,35 @@ def read_options(arguments: Sequence[str]) -> SbatchOptions:
                     break
         index += 1
     script_at = index if index < len(arguments) or has_wrap else -1
-    return SbatchOptions(script_at, comment, clusters, has_wrap, submits_nothing, waits)
+    has_components = arguments[index : index + 1] == [_COMPONENT]
+    return SbatchOptions(
+        script_at, comment, clusters, has_wrap, submits_nothing, waits, has_components
+    )
+
+
+def find_refusal(arguments: Sequence[str], script: bytes | None, cwd: str | None) -> str:
+    """Return the reason for which this job cannot be followed as one run; "" for others.
+
+    *script* is one from stdin; one of the arguments is found from *cwd*.
+    """
+    options = read_options(arguments)
+    path = arguments[options.script_at] if 0 <= options.script_at < len(arguments) else None
+    if script is not None:
+        directives = _parse_directives(script)
+    elif path is not None and not options.has_wrap:
+        directives = read_directives(os.path.join(cwd or "", path))
+    else:
+        directives = []
+    if options.waits:
+        return "--wait: gpualert sbatch waits for the job itself; leave it out"
+    if any(one.waits for one in directives):
+        return "#SBATCH --wait: gpualert sbatch waits for the job itself; remove it from the script"
+    if options.has_components or any(one.has_components for one in directives):
+        return (
+            'a heterogeneous job (":" or #SBATCH hetjob) is several jobs, which cannot be followed '
+            "as one run; submit it with sbatch"
+        )
+    return ""
 
 
 def find_clusters(arguments: Sequence[str], script_path: str | None = None) -> list[str]:
@@ -119,17 +151,22 @@ def read_directives(path: str) -> list[SbatchOptions]:
     """Return the options of each directive of a script; none if it cannot be read."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            text = file.read(_MOST_SCRIPT_BYTES).decode("utf-8", "replace")
+            return _parse_directives(file.read(_MOST_SCRIPT_BYTES))
     except OSError:
         return []
+
+
+def _parse_directives(script: bytes) -> list[SbatchOptions]:
     found = []
-    for line in text.splitlines():
+    for line in script[:_MOST_SCRIPT_BYTES].decode("utf-8", "replace").splitlines():
         if line.startswith(_DIRECTIVE):
             try:
                 words = shlex.split(line[len(_DIRECTIVE) :], comments=True)
             except ValueError:
                 continue
-            found.append(read_options(words))
+            one = read_options(words)
+            has_components = words[:1] in ([name] for name in _COMPONENT_DIRECTIVES)
+            found.append(replace(one, has_components=has_components))
         elif line.strip() and not line.startswith("#"):
             break  # Slurm reads no directive behind the first command
     return found
@@ -139,7 +176,8 @@ def add_mark(arguments: Sequence[str], mark: str, script_path: str | None = None
     """Return the arguments with a comment that has *mark* behind the user's own comment.
 
     *script_path* is that of a script from stdin.  The comment stands in front of the script, so
-    that it replaces the comment of an option and of the script.
+    that it replaces the comment of an option and of the script.  No variable sets one: sbatch reads
+    no SBATCH_COMMENT.
     """
     options = read_options(arguments)
     at = options.script_at if options.script_at >= 0 else len(arguments)
@@ -147,8 +185,6 @@ def add_mark(arguments: Sequence[str], mark: str, script_path: str | None = None
     if comment is None:
         directives = _read_script(arguments, options, script_path)
         comment = next((one.comment for one in reversed(directives) if one.comment), None)
-    if comment is None:
-        comment = os.environ.get("SBATCH_COMMENT")
     whole = f"{comment} {mark}" if comment else mark
     before = list(arguments[:at])
     separator = [before.pop()] if before and before[-1] == "--" else []

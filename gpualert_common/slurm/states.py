@@ -49,6 +49,10 @@ ENDED = frozenset(
 )
 """States of a job or step that has ended, or of an earlier start of a job that was requeued."""
 
+_MAY_START_AGAIN = (SlurmState.REQUEUED, SlurmState.SPECIAL_EXIT, SlurmState.RECONFIG_FAIL)
+FINAL = ENDED.difference(_MAY_START_AGAIN)
+"""States of a job that has ended for good."""
+
 _CANCELLED_BY = compile_text(r"^CANCELLED by (\d{1,10})$")
 
 

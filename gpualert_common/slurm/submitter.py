@@ -21,6 +21,8 @@ SETTLE_S = 6.0
 """A request whose sbatch died may still wait in the controller: it is looked up again then."""
 _MARKS_OF_RUNS = ("GPUALERT_MARK_", "GPUALERT_RUN_ID", "GPUALERT_HELPER_OF")
 """Variables that would make the job's processes a part of the follower's run."""
+_WAIT = "SBATCH_WAIT"
+"""Variable with which sbatch waits for the end of the job, beyond its deadline."""
 
 _REFUSAL = "sbatch: error: Batch job submission failed"
 _KILLED = range(129, 193)
@@ -128,7 +130,9 @@ class JobSubmitter:
         arguments = add_mark(self._request.arguments, self._request.mark, self._script_path)
         command = ["sbatch", *arguments]
         env = {
-            name: value for name, value in os.environ.items() if not name.startswith(_MARKS_OF_RUNS)
+            name: value
+            for name, value in os.environ.items()
+            if name != _WAIT and not name.startswith(_MARKS_OF_RUNS)
         }
         fds = (self._submission.lock_fd,)
         if not self._request.has_script:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gpualert_common.processes.pidfd import await_exit
 
@@ -14,13 +14,18 @@ START_AFTER_S = 1.0
 """A shorter run needs no helper, as a rule: all that it made is as new as it is."""
 _DEATH_S = 0.5
 """Deadline for the kernel to end a killed process, which takes it milliseconds."""
+RESTART_PAUSES_S = (1.0, 5.0, 30.0, 120.0, 600.0, 1800.0, 3600.0, 3600.0)
+"""The first are short against the silence by which a vanished node is known, 20 s or more.  Memory
+that is short for hours costs eight starts."""
 
 
 class HelperProcess:
     """A process that is started once the run has lasted for a moment, and ends with the run.
 
     ``name`` says what it does; ``start_after_s`` is the age of the run at which it is started.
-    ``has_last_work`` says that it has something to do at the end of a run that failed.
+    ``has_last_work`` says that it has something to do at the end of a run that failed.  One that
+    fails is started again after each of ``restart_pauses_s``; one that exits with 0 has done its
+    work.
     """
 
     def __init__(
@@ -30,24 +35,35 @@ class HelperProcess:
         start_after_s: float = START_AFTER_S,
         *,
         has_last_work: bool = True,
+        restart_pauses_s: Iterable[float] = (),
     ) -> None:
         self.name = name
         self._has_last_work = has_last_work
-        self._start_after_s = start_after_s
-        self._start: Callable[[], Popen[bytes]] | None = start
+        self._start = start
+        self._start_at_s: float | None = start_after_s
+        self._pauses_s = iter(restart_pauses_s)
         self._process: Popen[bytes] | None = None
 
     def update(self, age_s: float) -> str:
         """Start or reap it as due at this age of the run; return why it did not start, or ""."""
-        if self._process is not None:
-            self._process.poll()  # reaps it
-        elif self._start is not None and age_s >= self._start_after_s:
-            start, self._start = self._start, None
+        if self._start_at_s is None:
+            has_failed = self._process is not None and self._process.poll()  # reaps it
+            if has_failed:
+                self._process = None
+                self._restart_later(age_s)
+        elif age_s >= self._start_at_s:
+            self._start_at_s = None
             try:
-                self._process = start()
+                self._process = self._start()
             except (OSError, RuntimeError) as error:
+                self._restart_later(age_s)
                 return str(error) or type(error).__name__
         return ""
+
+    def _restart_later(self, age_s: float) -> None:
+        """Set the next start, unless it was started often enough."""
+        pause_s = next(self._pauses_s, None)
+        self._start_at_s = None if pause_s is None else age_s + pause_s
 
     def stop(self, grace_s: float = 0.0) -> None:
         """Kill it unless it exits by itself in that time, which it gets if it has last work."""

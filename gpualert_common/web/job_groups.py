@@ -41,6 +41,11 @@ class JobGroup(Struct, frozen=True):
         return format_job_address(self.key, self.tag)
 
     @property
+    def permanent_tag(self) -> str:
+        """The tag that it keeps when there is a newer job of its key."""
+        return make_tag(self.directory)
+
+    @property
     def is_live(self) -> bool:
         """True if one of the runs goes on."""
         return any(run.condition in LIVE for run in self.runs)
@@ -49,6 +54,11 @@ class JobGroup(Struct, frozen=True):
 def format_job_address(key: str, tag: str = "") -> str:
     """Return the address of the page of a job."""
     return f"/jobs/{key}" + (f"?in={tag}" if tag else "")
+
+
+def make_tag(directory: str) -> str:
+    """Return the tag of the jobs in a directory, which is "" for those without one."""
+    return f"{zlib.crc32(directory.encode('utf-8', 'replace')):08x}"
 
 
 def find_place(job: JobMembership | None) -> JobPlace | None:
@@ -79,6 +89,6 @@ def _make_group(
     directory, key = place
     job = members[0].job or {}
     is_newest = newest[key] == place
-    tag = "" if is_newest else f"{zlib.crc32(directory.encode('utf-8', 'replace')):08x}"
+    tag = "" if is_newest else make_tag(directory)
     name, origin = job.get("name") or key, job.get("origin", "")
     return JobGroup(key, directory, name, origin, tag, tuple(members))

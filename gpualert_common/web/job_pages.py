@@ -87,6 +87,6 @@ class JobPages:
 
     def _find(self, key: str, tag: str) -> JobGroup:
         for group in group_jobs(self._index.list_runs()):
-            if group.key == key and group.tag == tag:
+            if group.key == key and tag in (group.tag, group.permanent_tag):
                 return group
         raise UnknownRunError("No run on this machine belongs to this job.")

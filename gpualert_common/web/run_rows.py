@@ -16,7 +16,7 @@ from gpualert_common.record import Record
 from gpualert_common.report.formatting import hours, short_duration
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.structs import Struct
-from gpualert_common.web.job_groups import find_place, format_job_address
+from gpualert_common.web.job_groups import find_place, format_job_address, make_tag
 
 _MARKS = {
     Condition.COMPLETED: "✓",
@@ -94,7 +94,7 @@ def make_row(run: RunSummary, text: TextSanitizer, *, has_progress: bool = False
         user=text.line(run.owner or run.user),
         host=text.line(run.host),
         job=text.line((run.job or {}).get("name"), 100) if place else "",
-        job_address=format_job_address(place[1]) if place else "",
+        job_address=format_job_address(place[1], make_tag(place[0])) if place else "",
         progress=progress,
         progress_text=text.line(describe_live_progress(progress)) if progress else "",
     )

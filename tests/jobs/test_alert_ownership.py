@@ -19,7 +19,7 @@ from gpualert_common.jobs.alerts.claim_release import MOST_REFUSALS
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease
 from gpualert_common.structs import replace
-from tests.jobs.alerting_nodes import AlertedJob, AlertedNode, fail_between
+from tests.jobs.alerting_nodes import SENDING, AlertedJob, AlertedNode, fail_between
 from tests.jobs.composed_job import END, compose, end, lose, shift
 
 NODES = 8
@@ -122,6 +122,9 @@ def test_sent_but_not_noted(job: AlertedJob) -> None:
     nodes[0].kills_unnoted = True
     job.run(nodes)
     assert [(one.attempt, one.number) for one in job.sent] == [(1, 1), (1, 1)]
+    claimed = [node.last.claimed_at for node in nodes if node.last.action in SENDING]
+    assert len(claimed) == 2
+    assert claimed[0] == claimed[1] > 0.0, "both copies have one Message-ID"
 
 
 def test_owner_sleeps_too_long(job: AlertedJob) -> None:

@@ -21,7 +21,7 @@ from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.renewal.publication import publish_final, publish_left
 from gpualert_common.jobs.renewal.renewal_state import LOST, REACHED, read_state
 from gpualert_common.model import Disposition
-from gpualert_common.record import Record
+from gpualert_common.record import EXIT, VERDICT, Record
 from gpualert_common.record.marks import UNPUBLISHED, find_state_dir
 from gpualert_common.telemetry.source import Sample, SourceEvent
 from gpualert_common.telemetry.storage import TelemetryWriter
@@ -121,6 +121,19 @@ def test_successful_run_without_alerts_publishes_its_end(lab: Lab) -> None:
     final = job.await_final()
     assert final.verdict is not None
     assert final.verdict.disposition is Disposition.COMPLETED
+
+
+def test_killed_renewal_goes_on(lab: Lab) -> None:
+    """The digest of a run is renewed again after the process that does it was killed."""
+    job = JobOfOneNode(lab, "true")
+    job.await_digest(lambda _one: True, "a digest")
+    for pid, command in lab.living().items():
+        if "renewal_program" in command:
+            os.kill(pid, signal.SIGKILL)
+    last = job.read()
+    assert last is not None
+    job.await_digest(lambda one: one.sequence > last.sequence, "another renewal")
+    assert job.let_end() == 0
 
 
 @pytest.mark.e2e
@@ -345,3 +358,30 @@ def test_digest_of_a_large_log_reads_only_its_ends(lab: Lab) -> None:
     assert digest.progress is not None
     assert (digest.progress.position, str(digest.progress.loss)) == (77, "nan")
     assert job.let_end() == 0
+
+
+def test_damaged_end_is_published(lab: Lab) -> None:
+    """The last digest of a run whose end or verdict is damaged says that the run has ended."""
+    address = str(lab.home / "jobs")
+    command = shell("echo step 1/9 loss 0.5; exit 3")
+    options = ("--job", "train", "--job-dir", address)
+    assert lab.gpualert("run", *options, "--", *command).returncode == 3
+    record = lab.record()
+    until(lambda: read_state(record).is_final, "the first publication")
+    whole = Path(record.path, EXIT).read_bytes()
+    for damage in (b"", whole[:-9], b"\xff", b"[]", b'{"schema": 99}', b'{"ended_at": {}}'):
+        Path(record.path, EXIT).write_bytes(damage)
+        final = publish_final(record)
+        assert final is not None
+        assert (final.state, final.ended_at) == (DigestState.ENDED, None)
+        assert final.verdict is not None
+    Path(record.path, VERDICT).write_bytes(b"{")
+    UNPUBLISHED.add(record.path)
+    publish_left([find_state_dir(record.path)])
+    assert not UNPUBLISHED.list_records(find_state_dir(record.path))
+    directory = JobDirectory(open_store(address), "job-train")
+    file = directory.find_digest(record.run_id)
+    assert file is not None
+    stored = directory.read_digest(file)
+    assert stored is not None
+    assert (stored.digest.state, stored.digest.verdict) == (DigestState.ENDED, None)

@@ -248,6 +248,53 @@ SHARED = [
     Case("cancelled", lambda: all_with("cancelled"), "cancelled", None),
     Case("time limit", lambda: all_with("time_limit"), "time_limit", None),
     Case(
+        "preempted with a long grace: the first node ends before Slurm has the reason",
+        lambda: [
+            end(compose(2), "preempted", END, confidence=0.6),
+            *(
+                end(compose(node), "preempted", END + 120 + node, job="17")
+                for node in ALL
+                if node != 2
+            ),
+        ],
+        *("preempted", None),
+        now=END + 140.0,
+        least=0.9,
+        words="on all 8 nodes",
+    ),
+    Case(
+        "preempted with a long grace: most nodes lost the first one",
+        lambda: [
+            end(compose(2), "cancelled", END, confidence=0.6),
+            end(compose(5), "preempted", END + 120, job="17"),
+            *others(2, 5),
+        ],
+        *("preempted", None),
+        now=END + 140.0,
+        least=0.9,
+    ),
+    Case(
+        "stopped on one node, long before the time limit of the job",
+        lambda: [
+            end(compose(2), "cancelled", END, confidence=0.6),
+            end(compose(5), "time_limit", END + 3600, job="17"),
+            *others(2, 5),
+        ],
+        *("cancelled", "gpu2"),
+        now=END + 3700.0,
+        most=0.6,
+    ),
+    Case(
+        "stopped on one node, and the reason may still come",
+        lambda: [
+            end(compose(2), "preempted", END, confidence=0.6),
+            *(compose(node, at=END + 95) for node in ALL if node != 2),
+        ],
+        *("preempted", "gpu2"),
+        now=END + 100.0,
+        is_settled=False,
+    ),
+    Case(
         "one pod was evicted, and the others lost it",
         lambda: [end(compose(4), "preempted", END - 3), *others(4)],
         *("preempted", "gpu4"),

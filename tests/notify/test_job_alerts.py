@@ -59,12 +59,16 @@ def report(nodes: int = 8) -> JobReport:
     return merge(*digests)
 
 
-def sender(lab: Lab, shown: JobReport, number: int = 1) -> Record:
+def sender(
+    lab: Lab, shown: JobReport, number: int = 1, claimed_at: float = END + 2.1234567
+) -> Record:
     """Return the record of a run that sends the alert about its job."""
     record = job_run(lab, log=b"RuntimeError: Connection closed by peer\n")
     store_report(record, shown)
     action = JobAlertAction.SEND if number == 1 else JobAlertAction.ADD
-    store_part(record, JobPart(action=action, number=number, has_report=True))
+    store_part(
+        record, JobPart(action=action, number=number, claimed_at=claimed_at, has_report=True)
+    )
     return record
 
 
@@ -119,6 +123,12 @@ def test_addition(lab: Lab) -> None:
 def test_copies_are_one_message(lab: Lab) -> None:
     """All nodes give the alert of a job the same permanent Message-ID."""
     assert message(sender(lab, report())).id == message(sender(lab, report())).id
+
+
+def test_name_that_is_used_again(lab: Lab) -> None:
+    """The alert of a later job with the same name, number and attempt is another message."""
+    first, later = message(sender(lab, report())), message(sender(lab, report(), claimed_at=END))
+    assert first.id != later.id
 
 
 def test_hostile_report(lab: Lab) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.sbatch_options import add_mark, find_clusters, read_options
+from gpualert_common.slurm.sbatch_options import add_mark, find_clusters, find_refusal, read_options
 
 MARK = "gpualert:20261128-101112-123456-abcd"
 
@@ -53,8 +53,9 @@ def test_comment_of_the_user_is_kept(given: list[str]) -> None:
     assert f"--comment=mine {MARK}" in add_mark([*given, "train.sh"], MARK)
 
 
-def test_comment_of_the_script_is_kept(tmp_path: Path) -> None:
-    """A comment among the directives counts, and none behind the first command."""
+def test_comment_of_the_script_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment among the directives counts, none behind the first command, and no variable."""
+    monkeypatch.setenv("SBATCH_COMMENT", "sbatch does not read this")
     script = tmp_path / "train.sh"
     script.write_text(
         "#!/bin/bash\n#SBATCH -p gpu --comment='my own' # why\n\ntrue\n#SBATCH --comment=late\n"
@@ -89,6 +90,41 @@ def test_comment_of_a_script_of_stdin_is_kept(tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/bin/bash\n#SBATCH --comment=mine\ntrue\n")
     assert f"--comment=mine {MARK}" in add_mark(["-p", "gpu"], MARK, str(script))
+
+
+REFUSALS = {
+    "-W train.sh": "--wait: gpualert sbatch waits",
+    "-p gpu -N1 : -p cpu train.sh": "heterogeneous",
+    "--wrap=true : -p cpu": "heterogeneous",
+    "-p gpu train.sh : x": "",
+    "waiting.sh": "#SBATCH --wait: gpualert sbatch waits",
+    "hetjob.sh": "heterogeneous",
+    "packjob.sh": "heterogeneous",
+    "late.sh": "",
+    "--wrap=true waiting.sh": "",
+    "missing.sh": "",
+}
+SCRIPTS = {
+    "waiting.sh": "#!/bin/sh\n#SBATCH -N 2 -W\ntrue\n",
+    "hetjob.sh": "#!/bin/sh\n#SBATCH -N 2\n#SBATCH hetjob\n#SBATCH -N 1\ntrue\n",
+    "packjob.sh": "#!/bin/sh\n#SBATCH packjob\ntrue\n",
+    "late.sh": "#!/bin/sh\ntrue\n#SBATCH --wait\n#SBATCH hetjob\n",
+}
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_jobs_that_are_refused(tmp_path: Path, text: str) -> None:
+    """A job that sbatch waits for, and one of several components, is refused with the reason."""
+    for name, script in SCRIPTS.items():
+        (tmp_path / name).write_text(script)
+    found = find_refusal(text.split(), None, str(tmp_path))
+    assert (REFUSALS[text] in found) if REFUSALS[text] else not found
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_of_stdin_that_are_refused(name: str) -> None:
+    """The directives of a script from stdin are read, too."""
+    assert bool(find_refusal(["-p", "gpu"], SCRIPTS[name].encode(), None)) == (name != "late.sh")
 
 
 CLUSTERS = {

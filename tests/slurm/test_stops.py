@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,3 +76,24 @@ def test_stop_while_a_dead_follower_submits(cancelled: Path, tmp_path: Path) -> 
     Timer(0.3, before.close).start()
     assert program.run() == 143
     assert cancelled.exists()
+
+
+@pytest.mark.usefixtures("_handlers")
+@pytest.mark.parametrize(
+    ("step", "job_id"), [(SubmissionStep.SUBMITTED, "7"), (SubmissionStep.SUBMITTING, "")]
+)
+def test_disk_that_takes_no_state(
+    tmp_path: Path, install: Install, step: SubmissionStep, job_id: str
+) -> None:
+    """A new follower whose disk is full follows a job that was submitted, to its own status."""
+    fields = "ExitCode=5:0\\nBatchHost=node1\\nStdErr=/dev/null\\nStdOut=/dev/null\\n"
+    install("scontrol", script=f'printf "JobId=7 JobName=a\\nJobState=FAILED\\n{fields}"')
+    install("squeue", f"7|{MARK}\n")
+    request = SubmissionRequest(MARK, ("train.sh",))
+    submission = Submission.create(iter([str(tmp_path / "state")]), "mark", request, None)
+    submission.store(SubmittedJob(step, since=1.0, job_id=job_id))
+    Path(submission.path, f".job.json.{os.getpid()}").mkdir()  # no file of that name can be written
+    with pytest.raises(OSError, match="directory"):
+        submission.store(submission.job)
+    assert BatchJobProgram(submission).run() == 5
+    submission.close()

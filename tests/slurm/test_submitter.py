@@ -71,3 +71,13 @@ def test_late_search_finds_the_job(submission: Submission, install: Install) -> 
     install("squeue", f"7|{MARK}\n")
     submission.store(SubmittedJob(SubmissionStep.SUBMITTING, since=time.time() - 3600))
     assert _make_submitter(submission).submit().job_id == "7"
+
+
+def test_sbatch_does_not_wait(
+    submission: Submission, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable of the user does not make sbatch wait for the end of the job."""
+    monkeypatch.setenv("SBATCH_WAIT", "1")
+    monkeypatch.setenv("SBATCH_PARTITION", "gpu")
+    install("sbatch", script='[ "$SBATCH_PARTITION" = gpu ] && [ -z "${SBATCH_WAIT+x}" ] && echo 7')
+    assert _make_submitter(submission).submit().job_id == "7"

@@ -104,7 +104,7 @@ def test_job_of_three_nodes(lab: Lab, server: WebServer) -> None:
     assert table.index("> culprit<") < table.index("> cascade<")
     assert table.index(culprit) < min(map(table.index, others))
 
-    assert 'href="/jobs/slurm-17.0"' in server.get_run(culprit).text
+    assert 'href="/jobs/slurm-17.0?in=' in server.get_run(culprit).text
     assert len(name_rows(server.request(path="/?job=17.0").text)) == 3
     assert len(name_rows(server.request(path="/?job=slurm-1*").text)) == 3
     assert name_rows(server.request(path="/?job=18").text) == []
@@ -139,7 +139,7 @@ def test_jobs_without_a_directory(lab: Lab, server: WebServer) -> None:
 
 
 def test_jobs_of_one_key(lab: Lab, server: WebServer) -> None:
-    """Jobs of one key in two directories have pages of their own."""
+    """Jobs of one key in two directories have pages of their own, and their runs link to them."""
     folders = [str(lab.home / name) for name in ("first", "second")]
     runs = write_runs(lab, [{"key": KEY, "name": "17", "directory": one} for one in folders])
     page = server.request(path="/jobs").text
@@ -152,6 +152,8 @@ def test_jobs_of_one_key(lab: Lab, server: WebServer) -> None:
         found = server.request(path=link).text
         assert folder in found
         assert set(re.findall(r'href="/runs/([^"]+)"', found)) == {run_id}
+        (own,) = re.findall(r'href="(/jobs/slurm-17[^"]*)"', server.get_run(run_id).text)
+        assert folder in server.request(path=html.unescape(own)).text
     assert server.request(path="/jobs/slurm-17?in=beef").status == 404
 
 

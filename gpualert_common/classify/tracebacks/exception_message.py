@@ -16,10 +16,12 @@ _MAX_LINES = 10
 _INNER_LINES = 3
 """Lines of the message of a wrapper within which it names the exception that it wraps."""
 
-_MISSED_RESULT: Final = compile_text(
+_OTHER_PROGRAM: Final = compile_text(
     r"^(?:cp|mv|rm|ln|ls|cat|tail|head|chmod|tar|rsync|scp): .*No such file or directory$"
+    r"|^srun: error: \S+: tasks? [\d,-]+: (?:Exited|Terminated|Killed)\b"
 )
-"""A line of a tool that a script runs behind a program, whose result is not there."""
+"""A line of a tool that a script runs behind a program, whose result is not there; and that of
+Slurm's launcher about a task that ended."""
 
 
 class ExceptionMessage:
@@ -59,7 +61,7 @@ class ExceptionMessage:
         text = line.text.strip()
         if line.is_stamped and not self._is_stamped:
             return False
-        if _MISSED_RESULT.search(text) and not self._lines[-1].endswith(":"):
+        if _OTHER_PROGRAM.search(text) and not self._lines[-1].endswith(":"):
             return False
         if self._lines_read >= _MAX_LINES:
             return False

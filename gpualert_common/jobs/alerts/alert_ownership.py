@@ -20,6 +20,7 @@ from gpualert_common.jobs.alerts.alert_claims import (
     find_attempt,
     list_claims,
 )
+from gpualert_common.jobs.alerts.alert_step import JobAlertStep
 from gpualert_common.jobs.alerts.claim_release import (
     name_cause,
     reason_to_leave,
@@ -32,7 +33,7 @@ from gpualert_common.jobs.job_reading import JobReader
 from gpualert_common.jobs.job_report import JobReport, JobState
 from gpualert_common.jobs.renewal.clocks import correct_time
 from gpualert_common.report.formatting import one_line
-from gpualert_common.structs import Struct, replace
+from gpualert_common.structs import replace
 
 __all__ = ["JobAlert", "JobAlertAction", "JobAlertStep"]
 
@@ -63,22 +64,6 @@ _MOST_RETRY_S = 30.0
 MOST_ALERTS = 3
 """Alerts about one attempt, with its additions."""
 _MOST_NAME = 100
-
-
-class JobAlertStep(Struct, frozen=True):
-    """An action and its reason.
-
-    ``report`` is the job as the alert has to show it; None with SEND for a run that sends its own
-    alert, since the job directory cannot be reached.  ``number`` is that of the alert in the
-    attempt.
-    """
-
-    action: JobAlertAction
-    because: str
-    next_at: float = 0.0
-    report: JobReport | None = None
-    attempt: int = 1
-    number: int = 1
 
 
 class JobAlert:
@@ -267,6 +252,7 @@ class JobAlert:
             None if is_without_failure else report,
             name.attempt,
             name.number,
+            self._claim_of().claimed_at,
         )
         return self._decided
 
@@ -339,8 +325,9 @@ class JobAlert:
         self._is_alone = True
         step = self._decided or JobAlertStep(JobAlertAction.SEND, because)
         if self._decided is None and self._name is not None and self._report is not None:
-            attempt, number = self._name.attempt, self._name.number
-            step = replace(step, report=self._report, attempt=attempt, number=number)
+            name, claimed_at = self._name, self._claim_of().claimed_at
+            step = replace(step, report=self._report, claimed_at=claimed_at)
+            step = replace(step, attempt=name.attempt, number=name.number)
         return replace(step, next_at=now + _MOST_RETRY_S)
 
 

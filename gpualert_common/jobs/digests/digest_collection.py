@@ -28,7 +28,7 @@ from gpualert_common.launch_record import JobMembership
 from gpualert_common.live_facts import find_last_output, read_live_progress
 from gpualert_common.model import Verdict
 from gpualert_common.quantities import is_number, is_seconds
-from gpualert_common.record import EVENTS, Record
+from gpualert_common.record import EVENTS, EXIT, Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import TextSanitizer
 from gpualert_common.spec import Ending
@@ -82,7 +82,7 @@ class DigestCollector:
         progress = self._collect_progress()
         moved_at = (None if progress is None else progress.position_at) or 0.0
         ranks = collect_ranks(self._telemetry, node, ended_at or now, moved_at)
-        has_ended = verdict is not None or (ending is not None and not record.is_verdict_pending)
+        has_ended = verdict is not None or (record.has(EXIT) and not record.is_verdict_pending)
         digest = Digest(
             job=job.get("key") or record.run_id,
             run_id=record.run_id,
@@ -132,14 +132,13 @@ class DigestCollector:
         return self._list_warnings(), failed, has_begun
 
     def _read_end(self) -> tuple[Ending | None, Verdict | None]:
-        try:
+        """Return end and verdict; a damaged one counts as missing."""
+        ending, verdict = None, None
+        with suppress(RecordError):
             ending = self._record.ending
-        except RecordError:
-            return None, None
-        try:
-            return ending, self._record.verdict
-        except RecordError:  # a damaged one: the run has ended without a verdict
-            return ending, None
+        with suppress(RecordError):
+            verdict = self._record.verdict
+        return ending, verdict
 
     def _list_warnings(self) -> tuple[str, ...]:
         """Return the kinds of the active warnings; the events are read again if there are more."""

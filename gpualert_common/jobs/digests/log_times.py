@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
+from gpualert_common.errors import RecordError
 from gpualert_common.progress.timestamps import parse_timestamp
 from gpualert_common.record import INDEX, Record
 
@@ -22,8 +24,10 @@ class LogTimes:
         self._record = record
         self._started_at = record.spec.created_at
         self._columns = {name: column for column, name in enumerate(record.logs)}
-        ending = record.ending
-        self._ended_at = None if ending is None else ending.ended_at
+        self._ended_at: float | None = None
+        with suppress(RecordError):  # a damaged one counts as missing
+            ending = record.ending
+            self._ended_at = None if ending is None else ending.ended_at
 
     def find_time(self, log: str, offset: int, line: str = "") -> float | None:
         """Return when the *line* at that byte of a log was printed; None if it is not known.

@@ -32,6 +32,8 @@ _BY_SIGNAL: dict[int, str] = {
     signal.SIGILL: "segfault",
     signal.SIGFPE: "segfault",
 }
+_DOUBTED = 0.7
+"""A stop that no record of Slurm explained when the run ended has less confidence than that."""
 _AFTER_END_S = 5.0
 """A line may be printed, or its time noted, a little after the end of the run."""
 
@@ -70,6 +72,20 @@ class Failure(Struct, frozen=True, eq=False):
     rank: int | None = None
     lost_rank: int | None = None
     is_provisional: bool = False
+
+    @property
+    def is_recorded_stop(self) -> bool:
+        """True for an end of the whole job in the records of Slurm, which its verdict names."""
+        verdict = self.run.verdict
+        is_named = verdict is not None and isinstance(verdict.details.get("job"), str)
+        return is_named and self.cause in SCHEDULED_CAUSES
+
+    @property
+    def is_doubted_stop(self) -> bool:
+        """True for a stop whose reason was not known when the run ended, as in a long grace."""
+        verdict = self.run.verdict
+        is_stop = self.kind is FailureKind.STOPPED and not self.is_recorded_stop
+        return is_stop and verdict is not None and verdict.confidence < _DOUBTED
 
     @property
     def begins(self) -> float:

@@ -43,6 +43,11 @@ class JobMerger:
         if known is None or _is_newer(run, known):
             self._runs[digest.run_id] = run
 
+    @property
+    def heard_at(self) -> float:
+        """Time of the newest sign of life of a run, in the common time; 0 without a digest."""
+        return max((run.heard_at for run in self._runs.values()), default=0.0)
+
     def find_attempt(self, run_id: str) -> int | None:
         """Return the number of the attempt that a run belongs to; None for an unknown run."""
         for number, runs in list_attempts(self._runs.values()).items():

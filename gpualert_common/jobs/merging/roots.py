@@ -19,7 +19,7 @@ from gpualert_common.jobs.merging.failures import (
     FailureKind,
 )
 from gpualert_common.jobs.merging.job_nodes import JobNode
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 SAME_TIME_S = 0.5
 """Times of log lines are those of the arrival of their blocks: two are ordered from here on."""
@@ -56,11 +56,12 @@ def find_root(nodes: Sequence[JobNode]) -> Root | None:
     limit = min(one.ends for one in causes) + SAME_TIME_S
     at_once = [one for one in causes if one.begins <= limit]
     chosen = max(at_once, key=lambda one: (one.kind, -one.at, one.run.run_id))
-    chosen = _find_stop(chosen, causes)
+    chosen = _find_stop(chosen, causes, failures)
     same = {one for one in failures if one.run is not chosen.run and _is_same(one, chosen)}
     places = {one.run.place for one in (*same, chosen)}
     failed = [node for node in nodes if node.failures]
     is_shared = len(places) > 1 and len(places) > _MOST_PARTS * len(failed)
+    is_shared |= chosen.is_recorded_stop and len(failed) > 1
     mine = chosen.run.place
     rivals = [
         one
@@ -71,9 +72,21 @@ def find_root(nodes: Sequence[JobNode]) -> Root | None:
     return Root(chosen, tuple(order_by_time(same)), is_shared, tuple(rivals))
 
 
-def _find_stop(chosen: Failure, causes: Iterable[Failure]) -> Failure:
-    """Return the stop by the scheduler that a node reports as a signal from an unknown sender."""
-    if chosen.kind is not FailureKind.STOPPED or chosen.cause in SCHEDULED_CAUSES:
+def _find_stop(chosen: Failure, causes: Iterable[Failure], failures: Iterable[Failure]) -> Failure:
+    """Return the stop by the scheduler that a node reports as a signal from an unknown sender.
+
+    Slurm may send the signal minutes before it ends the job: only the nodes that end last find the
+    reason in its records.
+    """
+    if chosen.kind is not FailureKind.STOPPED or chosen.is_recorded_stop:
+        return chosen
+    recorded = [
+        one for one in failures if one.is_recorded_stop and one.at <= chosen.at + _MOST_ONE_CAUSE_S
+    ]
+    if recorded:
+        known = min(recorded, key=lambda one: (one.at, one.run.run_id))
+        return replace(known, at=min(chosen.at, known.at), error_s=chosen.error_s)
+    if chosen.cause in SCHEDULED_CAUSES:
         return chosen
     named = [
         one
@@ -125,6 +138,8 @@ def _is_same(one: Failure, chosen: Failure) -> bool:
 
     A program may report a lost peer by the same type of exception: its text has to agree, too.
     """
+    if chosen.is_recorded_stop and one.is_doubted_stop:
+        return one.at <= chosen.at + _MOST_ONE_CAUSE_S
     if one.cause != chosen.cause or abs(one.at - chosen.at) > _MOST_ONE_CAUSE_S:
         return False
     if one.cause in GENERIC_CAUSES:

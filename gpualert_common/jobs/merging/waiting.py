@@ -62,6 +62,8 @@ def find_due_time(
         kind = root.failure.kind
         wait_s = _STOPPED_S if root.rivals else _OF_KIND.get(kind, _STOPPED_S)
         wait_s = _SEVERAL_S if may_return else wait_s
+        if root.failure.is_doubted_stop:  # the nodes that end last know the reason
+            wait_s = MOST_WAIT_S
         heard_at = root.failure.run.heard_at
         if kind is FailureKind.SPECIFIC and not _has_trained(nodes):
             wait_s = _START_S

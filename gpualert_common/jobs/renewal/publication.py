@@ -14,7 +14,7 @@ from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.opening import has_job_directory, open_job_directory
 from gpualert_common.jobs.renewal.renewal_program import LOCK
 from gpualert_common.jobs.renewal.renewal_state import StoreNotes, read_state, store_state
-from gpualert_common.record import Record
+from gpualert_common.record import EXIT, Record
 from gpualert_common.record.marks import UNPUBLISHED
 from gpualert_common.structs import replace
 
@@ -29,9 +29,10 @@ def make_final_digest(record: Record, known_secrets: tuple[str, ...] = ()) -> Di
     """Return the last digest of a run, which continues the series; None while it has no end.
 
     A run without a verdict has ended, too, unless a process still makes it: the digest is then one
-    of a run in progress, with the time of its end.  Raises RecordError.
+    of a run in progress, with the time of its end.  One with a damaged end has ended, at an unknown
+    time.  Raises RecordError.
     """
-    if record.ending is None:
+    if not record.has(EXIT):
         return None
     state = read_state(record)
     renewal = Renewal(state.sequence + 1, 0.0, state.clock)
@@ -104,8 +105,7 @@ def publish_left(places: Iterable[str]) -> None:
 
 def _publish_again(record: Record) -> bool:
     """Publish the last digest of a run; False if its job directory cannot be reached."""
-    ending = record.ending
-    ended_at = None if ending is None else ending.ended_at
+    ended_at = record.stored_at(EXIT)
     if ended_at is not None and time.time() - ended_at > _KEPT_S:
         _unmark(record.path)
         return True
