@@ -32,6 +32,10 @@ def describe_verdict(result: RunResult) -> str:
     return f"{verdict.cause}: {mask_secrets(verdict.headline)}"
 
 
+class JobLeftError(Exception):
+    """The follower of a job of Slurm was killed, and the job may go on."""
+
+
 class TrainingTaskFailed(TrainingFailure, AirflowException):
     """A training failed or was stopped; the first line of the message is the reason."""
 

@@ -46,6 +46,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "background_recovery",
             "current_condition",
             "current_verdict",
+            "engine_jobs",
             "guardian",
             "late_verdict",
             "removal",
