@@ -152,6 +152,7 @@ def make_engine_job(
     if shutil.which("sbatch", path=followed.env.get("PATH")) is None:
         raise UsageError("scheduler=slurm: there is no sbatch in PATH: is Slurm installed here?")
     followed.observe = False
+    followed.streams = "apart"  # the follower's own notes are no output of the job
     followed.hang_timeout_s = None
     followed.grace_s += CANCEL_S
     return EngineJob(
