@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.errors import GuardianError, RecordError, UsageError
 from gpualert_common.processes.program import start_program
-from gpualert_common.record import SPEC, Record
+from gpualert_common.record import Record
 from gpualert_common.record_locations import list_state_dirs, new_run_id
 from gpualert_common.settings import name_origin
 from gpualert_common.slurm.follower_command import (
@@ -236,12 +236,12 @@ def _find_submission_of(path: str) -> Submission | None:
     Raises GuardianError if that cannot be known, and RecordError for a damaged one.
     """
     try:
-        record = Record.open(path)
+        with closing(Record.open(path)) as record:
+            command = record.spec.command
     except RecordError:
         found = _find_by_run(path)
     else:
-        with closing(record):
-            followed = submission_path(record.spec.command) if record.has(SPEC) else None
+        followed = submission_path(command)
         found = None if followed is None else Submission.open(followed)
     if found is not None and found.job.is_closed:
         found.close()

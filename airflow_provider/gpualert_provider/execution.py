@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.api import RunResult
     from gpualert_common.guardian.launcher import Prepare
+    from gpualert_common.record import Record
     from gpualert_common.retries import RetryRules
     from gpualert_common.spec import RunSpec
     from gpualert_provider.working_directory import WorkingDirectory
@@ -65,7 +66,8 @@ class TaskExecution:
 
     ``handle`` is the run that it holds, None before the launch.  ``adopt_within`` is the author's
     limit for the next attempt.  ``has_logged_verdict`` is True when the task log ends with a
-    verdict.  ``followers`` counts those of a job of Slurm.
+    verdict.  ``followers`` counts those of a job of Slurm, and ``left`` is the run of the last one
+    that was killed.
     """
 
     def __init__(
@@ -76,12 +78,14 @@ class TaskExecution:
         adopt_within: timedelta | float | None,
         on_suspect: OnSuspect,
         followers: int = 1,
+        left: Record | None = None,
     ) -> None:
         self.task = task
         self.handle: RunHandle | None = None
         self.is_killed = False
         self.has_logged_verdict = False
         self.followers = followers
+        self._left = left
         self._context = context
         self._retries = Retries(task, context, rules)
         self._adopt_within = adopt_within
@@ -111,6 +115,8 @@ class TaskExecution:
         except _LEAVES_RUN:
             raise
         except BaseException as error:
+            if self.handle is None and self._left is not None:
+                cancel_left_job(self._left)
             self._report(self._retries.after(error))
             raise
         else:
@@ -195,7 +201,7 @@ class TaskExecution:
         if is_job_left(handle.record):
             if not self.is_killed and self.followers < MOST_FOLLOWERS:
                 log.warning("The follower of the job was killed; another one follows it")
-                raise JobLeftError
+                raise JobLeftError(handle.record)
             cancel_left_job(handle.record)
         log.info("Command exited with return code %s", result.exit_code)
         self._directories.append(directory.of_run(handle.record.spec))

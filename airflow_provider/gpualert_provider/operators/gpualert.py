@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
     from gpualert_common.launch_record import LaunchRecord
+    from gpualert_common.record import Record
     from gpualert_common.retries import RetryChoice
     from gpualert_common.settings import Setting
     from gpualert_common.spec import RunSpec
@@ -168,11 +169,12 @@ class GPUAlertOperator(BashOperator):
 
     def execute(self, context: Context) -> Any:
         """Do what BashOperator does; record the outcome of the task and send its alerts."""
+        left: Record | None = None
         for followers in count(1):
             try:
-                return self._begin(context, followers).run(super().execute)
-            except JobLeftError:
-                continue  # a limit of them is the execution's
+                return self._begin(context, followers, left).run(super().execute)
+            except JobLeftError as error:  # the execution has a limit of them
+                left = error.record
         raise AssertionError
 
     def resume_execution(
@@ -237,10 +239,11 @@ class GPUAlertOperator(BashOperator):
 
     # -- the run of the task ---------------------------------------------------------------
 
-    def _begin(self, context: Context, followers: int = 1) -> TaskExecution:
-        execution = TaskExecution(
-            self, context, self.retry_rules, self.adopt_within, self.on_suspect, followers
-        )
+    def _begin(
+        self, context: Context, followers: int = 1, left: Record | None = None
+    ) -> TaskExecution:
+        rules, within, on_suspect = self.retry_rules, self.adopt_within, self.on_suspect
+        execution = TaskExecution(self, context, rules, within, on_suspect, followers, left)
         self._execution = execution
         execution.is_killed = self._is_killed
         return execution
