@@ -14,9 +14,9 @@ from airflow.providers.common.compat.sdk import (
 )
 from airflow.providers.standard.hooks.subprocess import SubprocessResult
 
-from gpualert_common.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.suspicion import OnSuspect, choose_reaction
 from gpualert_provider import alerts, report_store, task_state, xcom

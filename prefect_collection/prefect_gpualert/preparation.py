@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.api import make_spec
-from gpualert_common.engine_jobs import is_engine_job, list_identity, make_engine_job
+from gpualert_common.guardian.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.settings import Setting, load_settings
 from gpualert_common.suspicion import OnSuspect
 from prefect_gpualert import alerts

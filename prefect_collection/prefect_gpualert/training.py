@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpualert_common.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
 from gpualert_common.errors import GPUAlertError, SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
 from gpualert_common.spec import RunSpec
 from gpualert_common.suspicion import OnSuspect, choose_reaction
 from prefect_gpualert import known_runs, publishing, suspicion
@@ -26,7 +26,7 @@ from prefect_gpualert.training_result import is_success
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
-    from gpualert_common.engine_jobs import EngineJob
+    from gpualert_common.guardian.engine_jobs import EngineJob
     from gpualert_common.guardian.handle import StopKind
     from gpualert_common.redact import Redactor
 

@@ -13,9 +13,9 @@ from types import FrameType
 from typing import Any
 
 from gpualert_common.api import make_spec
-from gpualert_common.engine_jobs import cancel_left_job, is_job_left, make_engine_job
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
+from gpualert_common.guardian.engine_jobs import cancel_left_job, is_job_left, make_engine_job
 from gpualert_common.settings import load_settings
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.api import make_spec
-from gpualert_common.engine_jobs import (
+from gpualert_common.errors import ConfigError, GuardianError, RecordError, UsageError
+from gpualert_common.guardian.engine_jobs import (
     EngineJob,
     cancel_left_job,
     is_job_left,
     list_identity,
     make_engine_job,
 )
-from gpualert_common.errors import ConfigError, GuardianError, RecordError, UsageError
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import Record, describe
 from gpualert_common.settings import load_settings
@@ -92,7 +92,7 @@ def test_command_is_the_script(lab: Lab) -> None:
 
 
 def test_only_the_task_s_variables_are_exported(lab: Lab) -> None:
-    """Where the author names the whole environment, sbatch has more, and the job has not."""
+    """The job has no variable of the worker if the author names its whole environment."""
     settings = load_settings({"scheduler": "slurm"}, given_as="argument")
     env = {"SEED": "1", "LD": "x", "BASH_FUNC_f%%": "() { :; }"}
     spec = make_spec(["true"], settings, cwd="/", name=None, env=env)
@@ -180,7 +180,7 @@ def test_death_before_the_first_state(lab: Lab) -> None:
 
 
 def test_another_command_is_not_followed(lab: Lab) -> None:
-    """What another command never submitted is closed, so that no late follower submits it."""
+    """A submission that never began is closed, so that no late follower submits it."""
     first = job_of("other").prepare((), ignore)
     second = job_of().prepare([record_of(lab, first).path], ignore)
     assert second.command != first.command

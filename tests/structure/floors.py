@@ -46,7 +46,6 @@ FLOORS: tuple[frozenset[str], ...] = (
             "background_recovery",
             "current_condition",
             "current_verdict",
-            "engine_jobs",
             "guardian",
             "late_verdict",
             "removal",

@@ -13,9 +13,9 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipExc
 from airflow.providers.standard.operators.bash import BashOperator
 
 from gpualert_common.api import make_spec
-from gpualert_common.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
+from gpualert_common.guardian.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.settings import Interface, load_settings, option_names
 from gpualert_common.slurm.follower_command import submission_path
 from gpualert_common.suspicion import parse_on_suspect
