@@ -1,7 +1,8 @@
 """Jobs of Slurm that are the runs of an engine's task: one job, whichever attempt follows it.
 
 The run of such a task is an ordinary one whose child follows a submission.  An attempt that finds
-the job of an earlier one passes its submission on, so that no attempt submits beside it.
+the job of an earlier one passes its submission on, so that no attempt submits beside it.  Also a
+program (:mod:`gpualert_common.processes.program`): it cancels the job of a submission.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from gpualert_common.errors import GuardianError, RecordError, UsageError
 from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
 from gpualert_common.record_locations import list_state_dirs, new_run_id
 from gpualert_common.settings import name_origin
+from gpualert_common.slurm import batch_job
 from gpualert_common.slurm.follower_command import (
     CANCEL_S,
-    PROGRAM,
     make_command,
     submission_path,
 )
@@ -48,6 +49,8 @@ _WORK = "work"
 """Folder in a submission: the working directory of a job whose author names none."""
 _MOST_NAME = 200
 _POLL_S = 0.1
+_START_S = 10.0
+"""For a process to start, and to take the lock of its submission."""
 _OF_PROCESSES = ("hang_timeout", "on_hang")
 """Options about processes, which are on another machine."""
 
@@ -215,7 +218,7 @@ def _make_arguments(spec: RunSpec, job_env: Mapping[str, str]) -> list[str]:
     """Return the options of sbatch in front of the author's own, which have priority."""
     names = sorted(name for name in job_env if name.isascii() and name.isidentifier())
     has_all = job_env.keys() >= os.environ.keys()
-    found = [f"--export={'ALL' if has_all else ','.join(names)}"]
+    found = [f"--export={'ALL' if has_all else ','.join(names) or 'NIL'}"]
     if spec.name:
         found.append(f"--job-name={spec.name[:_MOST_NAME]}")
     if spec.streams == "apart":
@@ -279,34 +282,48 @@ def _was_stopped(path: str) -> bool:
         return False
 
 
-def _start_end(submission: Submission) -> subprocess.Popen[bytes] | None:
-    """Start the process that cancels a job; None while a follower of it lives."""
+def _start_end(submission: Submission) -> bool:
+    """Start the process that cancels a job; False while a follower of it lives.  Raises OSError."""
     if not submission.try_lock():
-        return None
+        return False
     job = submission.job
     if job.step is SubmissionStep.PREPARED:
         submission.store(replace(job, step=SubmissionStep.REFUSED))
-        submission.release()
-        return None
-    submission.store(replace(job, is_stopped=True))
+    else:
+        submission.store(replace(job, is_stopped=True))
     submission.release()
-    return start_program(PROGRAM, submission.path)
+    if job.is_open:
+        with suppress(subprocess.TimeoutExpired):
+            start_program(__name__, submission.path).wait(_START_S)
+    return True
 
 
 def _end_job(submission: Submission, check: Check) -> None:
     """Cancel the job of an earlier run, and return after its end.  Raises GuardianError."""
     deadline = time.monotonic() + submission.request.grace_s + CANCEL_S
-    ending: subprocess.Popen[bytes] | None = None
+    due = 0.0
     try:
         while not submission.job.is_closed and time.monotonic() < deadline:
-            if ending is None or ending.poll() is not None:
-                ending = _start_end(submission)
+            if time.monotonic() >= due and _start_end(submission):
+                due = time.monotonic() + _START_S
             check()
             time.sleep(_POLL_S)
     except OSError as error:
+        if error.errno is None:
+            raise  # an engine's time-out
         raise GuardianError(f"{submission.path}: {error}; nothing was submitted") from error
     if not submission.job.is_closed:
         raise GuardianError(
             f"job {submission.job.job_id or 'of an earlier run'} of this task is being cancelled "
             "and has not ended; nothing was submitted"
         )
+
+
+def main(path: str) -> NoReturn:
+    """Cancel the job of a submission that says so; exits, never returns.
+
+    In a process without a parent, since an engine may kill the children of its task.
+    """
+    if os.fork():
+        os._exit(0)
+    batch_job.main(path)

@@ -8,11 +8,10 @@ from gpualert_common.processes.program import program_command
 
 CONTINUATION = "gpualert_common.batch_runs"
 """The program that continues the submissions of state directories."""
-PROGRAM = "gpualert_common.slurm.batch_job"
-"""The program that follows a submission."""
+_PROGRAM = "gpualert_common.slurm.batch_job"
 CANCEL_S = 90.0
 """Added to the grace of a run: for Slurm to end a cancelled job, and for its last output."""
-_BEFORE = len(program_command(PROGRAM))
+_BEFORE = len(program_command(_PROGRAM))
 
 
 def make_command(path: str, arguments: Sequence[str]) -> list[str]:
@@ -20,11 +19,11 @@ def make_command(path: str, arguments: Sequence[str]) -> list[str]:
 
     *arguments* are those of the user, for people who read the command.
     """
-    return [*program_command(PROGRAM, path), *arguments]
+    return [*program_command(_PROGRAM, path), *arguments]
 
 
 def submission_path(command: Sequence[str]) -> str | None:
     """Return the path of the submission that a command follows; None for any other command."""
-    if len(command) > _BEFORE and PROGRAM in command[:_BEFORE]:
+    if len(command) > _BEFORE and _PROGRAM in command[:_BEFORE]:
         return command[_BEFORE]
     return None
