@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.slurm.batch_scene import BatchScene
+from tests.slurm.engine_scene import find, finish, kill_engine, start
 from tests.slurm_cluster import SlurmCluster, wait_until
 
 pytestmark = pytest.mark.e2e
 
-ATTEMPT = Path(__file__).with_name("engine_attempt.py")
 TRAINING = "echo begun; sleep 4; echo end; exit 6"
-NEXT_S = 60.0
-
-
-def start(scene: BatchScene, command: str, number: int = 1) -> subprocess.Popen[str]:
-    """Start an attempt at the task."""
-    asked = json.dumps({"number": number, "command": command})
-    return subprocess.Popen(
-        (sys.executable, str(ATTEMPT), asked),
-        env={**scene.environment, "PYTHONPATH": str(ATTEMPT.parents[2])},
-        cwd=scene.home / "work",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(attempt: subprocess.Popen[str]) -> list[dict[str, Any]]:
-    """Return what an attempt printed until its end."""
-    try:
-        out, err = attempt.communicate(timeout=NEXT_S)
-    except subprocess.TimeoutExpired:
-        attempt.kill()
-        raise AssertionError(attempt.communicate()) from None
-    assert attempt.returncode == 0, err
-    return [json.loads(line) for line in out.splitlines()]
-
-
-def find(told: list[dict[str, Any]], key: str) -> list[Any]:
-    """Return every value of a key."""
-    return [one[key] for one in told if key in one]
 
 
 def begin(scene: BatchScene) -> subprocess.Popen[str]:
@@ -59,12 +25,6 @@ def begin(scene: BatchScene) -> subprocess.Popen[str]:
     assert attempt.stdout is not None
     assert any("begun" in line for line in iter(attempt.stdout.readline, ""))
     return attempt
-
-
-def kill_engine(attempt: subprocess.Popen[str]) -> None:
-    """Kill the process of an attempt alone."""
-    attempt.kill()
-    attempt.communicate()
 
 
 def is_submitting(scene: BatchScene) -> bool:
