@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowSkipException
@@ -170,12 +169,13 @@ class GPUAlertOperator(BashOperator):
     def execute(self, context: Context) -> Any:
         """Do what BashOperator does; record the outcome of the task and send its alerts."""
         left: Record | None = None
-        for followers in count(1):
+        followers = 1
+        while True:
             try:
                 return self._begin(context, followers, left).run(super().execute)
             except JobLeftError as error:  # the execution has a limit of them
                 left = error.record
-        raise AssertionError
+                followers += 1
 
     def resume_execution(
         self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
