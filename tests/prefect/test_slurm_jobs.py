@@ -57,7 +57,7 @@ def test_timeout_cancels_the_job(home: Path) -> None:
     """The time limit cancels the job."""
     with pytest.raises(TrainingFailed):
         run("called", "echo begun; sleep 100", timeout=5, **SLURM)
-    assert [job["state"] for job in jobs(home)] == ["CANCELLED"]
+    assert [job["exit_status"] for job in jobs(home)] == [143]
 
 
 @pytest.mark.parametrize("victim", ["guardian", "follower"])
@@ -91,4 +91,4 @@ def test_block(home: Path) -> None:
         return done
 
     assert trains() == ["a", "b"]
-    assert [job["state"] for job in jobs(home)] == ["CANCELLED", "COMPLETED"]
+    assert [job["exit_status"] for job in jobs(home)] == [143, 0]

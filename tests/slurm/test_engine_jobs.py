@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,7 +135,7 @@ def test_local_is_no_job(lab: Lab) -> None:
         {"on_hang": "stop"},
     ],
 )
-def test_refused_options(lab: Lab, given: dict[str, object]) -> None:
+def test_refused_options(lab: Lab, given: dict[str, Any]) -> None:
     """Options that leave no job to follow, and those about processes, are errors."""
     with pytest.raises(UsageError):
         job_of(**given)
