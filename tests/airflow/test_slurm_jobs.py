@@ -19,7 +19,6 @@ from tests.airflow.test_deferrable import is_deferred
 from tests.slurm_cluster import SlurmCluster
 from tests.supervised import Lab, until
 
-pytestmark = pytest.mark.e2e
 When = Callable[[Callable[[], object], Callable[[], None]], None]
 SLURM = "scheduler='slurm', grace=1"
 
@@ -46,6 +45,7 @@ def has_begun(lab: Lab) -> bool:
     return lab.has_output(b"begun\n", "stdout.log")
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("how", ["", ", deferrable=True"])
 def test_last_line_is_returned(trials: Trials, lab: Lab, how: str) -> None:
     """The result is the last line of the job's output, through ``output_processor``."""
@@ -55,6 +55,7 @@ def test_last_line_is_returned(trials: Trials, lab: Lab, how: str) -> None:
     assert [job["step"] for job in jobs(lab)] == ["ended"]
 
 
+@pytest.mark.e2e
 def test_other_ends(trials: Trials, lab: Lab) -> None:
     """Skip, failure and an empty result are those of a child."""
     assert trials.train(f"bash_command='exit 99', {SLURM}").state == "skipped"
@@ -65,6 +66,7 @@ def test_other_ends(trials: Trials, lab: Lab) -> None:
     assert (done.error.cause, done.error.exit_code) == ("missing_module", 1)
 
 
+@pytest.mark.nightly
 def test_variables_and_directory(trials: Trials, lab: Lab) -> None:
     """The job has the variables and the directory of the task, and sbatch's options."""
     given = f"env={{'SEED': '7'}}, cwd={str(lab.home)!r}, sbatch_args=['--ntasks=2']"
@@ -74,6 +76,7 @@ def test_variables_and_directory(trials: Trials, lab: Lab) -> None:
     assert done.returned == f"7 {lab.home} 2"
 
 
+@pytest.mark.nightly
 def test_timeout_cancels_the_job(trials: Trials, lab: Lab) -> None:
     """``execution_timeout`` cancels the job, and the task fails by it."""
     limit = "execution_timeout=datetime.timedelta(seconds=6)"
@@ -83,6 +86,7 @@ def test_timeout_cancels_the_job(trials: Trials, lab: Lab) -> None:
     assert [job["exit_status"] for job in jobs(lab)] == [143]
 
 
+@pytest.mark.e2e
 def test_kill_cancels_the_job(trials: Trials, lab: Lab, when: When) -> None:
     """A task that Airflow ends cancels its job."""
     when(lambda: has_begun(lab), lambda: os.kill(os.getpid(), signal.SIGTERM))
@@ -92,8 +96,15 @@ def test_kill_cancels_the_job(trials: Trials, lab: Lab, when: When) -> None:
     assert jobs(lab)[0]["exit_status"] == 143
 
 
-@pytest.mark.parametrize("how", ["", ", deferrable=True"])
-@pytest.mark.parametrize("victim", ["guardian", "follower"])
+@pytest.mark.parametrize(
+    ("how", "victim"),
+    [
+        pytest.param("", "guardian", marks=pytest.mark.nightly),
+        pytest.param("", "follower", marks=pytest.mark.nightly),
+        pytest.param(", deferrable=True", "guardian", marks=pytest.mark.e2e),
+        pytest.param(", deferrable=True", "follower", marks=pytest.mark.nightly),
+    ],
+)
 def test_killed_follower(trials: Trials, lab: Lab, when: When, how: str, victim: str) -> None:
     """The same attempt follows the job on when guardian or follower are killed."""
 
@@ -124,6 +135,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.e2e
 def test_death_of_the_worker(lab: Lab, database: None) -> None:
     """The job goes on when all processes of the worker die; the task then has its result."""
     script = Path(os.environ["AIRFLOW_HOME"]) / "dags" / "slurm_death.py"

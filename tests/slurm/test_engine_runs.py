@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from functools import partial
@@ -13,8 +12,6 @@ import pytest
 from tests.slurm.batch_scene import BatchScene
 from tests.slurm.engine_scene import find, finish, kill_engine, start
 from tests.slurm_cluster import SlurmCluster, wait_until
-
-pytestmark = pytest.mark.e2e
 
 TRAINING = "echo begun; sleep 4; echo end; exit 6"
 LONGER = "echo begun; sleep 12; echo end; exit 6"
@@ -45,6 +42,7 @@ def assert_one_job(scene: BatchScene) -> None:
     assert len(scene.jobs_with(mark)) == 1
 
 
+@pytest.mark.e2e
 def test_job_is_the_run_of_a_task(scene: BatchScene) -> None:
     """The output of the job is the log, and its exit status that of the run."""
     told = finish(start(scene, 'echo "$PWD"; echo error >&2; exit 5'))
@@ -61,8 +59,15 @@ def test_job_is_the_run_of_a_task(scene: BatchScene) -> None:
 STEPS = {"before sbatch": ("sleep 2", ":"), "during sbatch": (":", "sleep 2")}
 
 
-@pytest.mark.parametrize("victims", ["all", "engine"])
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("step", "victims"),
+    [
+        pytest.param("during sbatch", "all", marks=pytest.mark.e2e),
+        pytest.param("during sbatch", "engine", marks=pytest.mark.nightly),
+        pytest.param("before sbatch", "all", marks=pytest.mark.nightly),
+        pytest.param("before sbatch", "engine", marks=pytest.mark.nightly),
+    ],
+)
 def test_death_during_the_submission(scene: BatchScene, step: str, victims: str) -> None:
     """The next attempt finds the job that was submitted, or submits it."""
     scene.wrap_sbatch(*STEPS[step])
@@ -80,6 +85,7 @@ def test_death_during_the_submission(scene: BatchScene, step: str, victims: str)
     assert_one_job(scene)
 
 
+@pytest.mark.nightly
 def test_death_before_the_submission(scene: BatchScene) -> None:
     """An attempt whose processes died before the first step is replaced by one that submits."""
     first = start(scene, TRAINING)
@@ -92,6 +98,7 @@ def test_death_before_the_submission(scene: BatchScene) -> None:
     assert len(jobs) == 1
 
 
+@pytest.mark.e2e
 def test_death_while_the_job_runs(slurm: SlurmCluster, tmp_path: Path) -> None:
     """The job goes on whoever dies; one attempt has its status and its whole output."""
     tmp_path.chmod(0o755)
@@ -122,6 +129,7 @@ def test_death_while_the_job_runs(slurm: SlurmCluster, tmp_path: Path) -> None:
         assert "begun\nend\n" in log, name
 
 
+@pytest.mark.e2e
 def test_result_that_nobody_took_is_claimed(scene: BatchScene) -> None:
     """A job that ended after the death of its engine is not submitted again."""
     first = begin(scene)
@@ -135,6 +143,7 @@ def test_result_that_nobody_took_is_claimed(scene: BatchScene) -> None:
     assert_one_job(scene)
 
 
+@pytest.mark.nightly
 def test_retry_of_a_failure_is_a_new_job(scene: BatchScene) -> None:
     """The attempt after a failure submits anew."""
     assert find(finish(start(scene, "exit 3")), "exit_code") == [3]
@@ -143,6 +152,7 @@ def test_retry_of_a_failure_is_a_new_job(scene: BatchScene) -> None:
     assert len({*scene.jobs_with(first), *scene.jobs_with(second)}) == 2
 
 
+@pytest.mark.e2e
 def test_stop_cancels_the_job(scene: BatchScene) -> None:
     """A stop of the task cancels the job, and the next attempt submits a new one."""
     attempt = begin(scene)
@@ -153,6 +163,7 @@ def test_stop_cancels_the_job(scene: BatchScene) -> None:
     assert find(finish(start(scene, "exit 2", 2)), "exit_code") == [2]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("is_guarded", [True, False])
 def test_another_command_cancels_the_job(scene: BatchScene, is_guarded: bool) -> None:
     """An attempt with another command submits only after the end of the earlier job."""
@@ -165,6 +176,7 @@ def test_another_command_cancels_the_job(scene: BatchScene, is_guarded: bool) ->
     assert len(scene.marks()) == 2
 
 
+@pytest.mark.nightly
 def test_no_other_command_follows_the_job(scene: BatchScene) -> None:
     """``gpualert recover`` leaves the job to the next attempt."""
     kill_engine(begin(scene))
@@ -172,19 +184,4 @@ def test_no_other_command_follows_the_job(scene: BatchScene) -> None:
     scene.run("recover")
     assert scene.followers() == []
     assert find(finish(start(scene, TRAINING, 2)), "exit_code") == [6]
-    assert_one_job(scene)
-
-
-def test_controller_that_does_not_answer(scene: BatchScene) -> None:
-    """An attempt that follows while the controller is stopped waits for it."""
-    kill_engine(begin(scene))
-    scene.kill_all()
-    daemon = scene.cluster.daemons["slurmctld"]
-    os.kill(daemon.pid, signal.SIGSTOP)
-    try:
-        second = start(scene, TRAINING, 2)
-        wait_until(scene.followers, "no follower", 20.0)
-    finally:
-        os.kill(daemon.pid, signal.SIGCONT)
-    assert find(finish(second), "exit_code") == [6]
     assert_one_job(scene)
