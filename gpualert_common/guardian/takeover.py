@@ -82,11 +82,9 @@ class Takeover:
                 return None
             taken = None
             match choose_action(before, self._attempt.number):
+                case TakeoverAction.LAUNCH if self._completes_job(record, before):
+                    continue
                 case TakeoverAction.LAUNCH:
-                    if before.state is RunState.LOST:
-                        self._complete(record)
-                        if _is_ended_job(record):
-                            continue  # its follower outlived the guardian, and has the status
                     self._mark_superseded(record)
                     return None
                 case TakeoverAction.FENCE:
@@ -231,6 +229,16 @@ class Takeover:
             )
 
     # -- its record ------------------------------------------------------------------------
+
+    def _completes_job(self, record: Record, before: Predecessor) -> bool:
+        """Complete a lost record; True for a job of Slurm whose status is known now.
+
+        Its follower outlived the guardian.
+        """
+        if before.state is not RunState.LOST:
+            return False
+        self._complete(record)
+        return _is_ended_job(record)
 
     def _complete(self, record: Record) -> None:
         try:
