@@ -20,7 +20,7 @@ from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import SUCCESSOR, Record
 from gpualert_common.record_locations import RUNS, list_state_dirs, new_run_id
 from gpualert_common.settings import Setting, load_settings
-from gpualert_common.slurm.follower_command import make_command
+from gpualert_common.slurm.follower_command import CANCEL_S, make_command
 from gpualert_common.slurm.live_jobs import is_slurm_id, read_accounted_tasks, read_tasks
 from gpualert_common.slurm.sbatch_options import find_refusal, read_options
 from gpualert_common.slurm.submission import (
@@ -32,8 +32,6 @@ from gpualert_common.slurm.submission import (
 from gpualert_common.spec import SCHEMA, RunSpec
 from gpualert_common.structs import Struct
 
-CANCEL_S = 90.0
-"""Added to the grace of a run: for Slurm to end a cancelled job, and for its last output."""
 _LEAST_INTERVAL_S = 1.0
 _MOST_SCRIPT_BYTES = 64 << 20
 _SETTLE_S = 5.0
@@ -128,14 +126,16 @@ def continue_submission(path: str) -> RunHandle | None:
     """Return a new run that follows the job of a submission; None if it needs none.
 
     The run of its last follower is completed first, and its alert retired, since the new run sends
-    one about the same job.  Raises GPUAlertError.
+    one about the same job.  The job of an engine's task is left to that.  Raises GPUAlertError.
     """
     submission = Submission.open(path)
     try:
         if not submission.try_continue():
             return None
         job = submission.job
-        if not job.is_open or not _await(lambda: not submission.is_followed):
+        if submission.request.fingerprint or not job.is_open:
+            return None
+        if not _await(lambda: not submission.is_followed):
             return None
         place = os.path.dirname(os.path.dirname(path))
         before = _open_run(place, job.run_id)

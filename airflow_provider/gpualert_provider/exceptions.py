@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gpualert_common.api import RunResult
+    from gpualert_common.record import Record
 
 
 def mask_secrets(text: str) -> str:
@@ -30,6 +31,14 @@ def describe_verdict(result: RunResult) -> str:
 
         return f"unknown: {describe_missing_verdict(is_pending=result.record.is_verdict_pending)}"
     return f"{verdict.cause}: {mask_secrets(verdict.headline)}"
+
+
+class JobLeftError(Exception):
+    """The follower of a job of Slurm was killed, and the job may go on; ``record`` is its run's."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(record.run_id)
+        self.record = record
 
 
 class TrainingTaskFailed(TrainingFailure, AirflowException):

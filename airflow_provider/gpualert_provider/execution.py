@@ -16,10 +16,12 @@ from airflow.providers.standard.hooks.subprocess import SubprocessResult
 
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
 from gpualert_common.guardian.failure import TrainingFailure
 from gpualert_common.suspicion import OnSuspect, choose_reaction
 from gpualert_provider import alerts, report_store, task_state, xcom
 from gpualert_provider.exceptions import (
+    JobLeftError,
     TrainingTaskFailed,
     TrainingTaskFailedForGood,
     describe_verdict,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from airflow.providers.standard.operators.bash import BashOperator
 
     from gpualert_common.api import RunResult
+    from gpualert_common.guardian.launcher import Prepare
+    from gpualert_common.record import Record
     from gpualert_common.retries import RetryRules
     from gpualert_common.spec import RunSpec
     from gpualert_provider.working_directory import WorkingDirectory
@@ -51,10 +55,10 @@ if TYPE_CHECKING:
 STOP_SLACK_S = 30.0
 """Time that a stop may take beyond its grace period, verdict included."""
 
-_LEAVES_RUN = (SupersededError, TaskDeferred, BrokenPipeError)
+_LEAVES_RUN = (SupersededError, TaskDeferred, BrokenPipeError, JobLeftError)
 """Exceptions that end this execution and not its run.  A later attempt owns the run, or a trigger
 watches it; after a BrokenPipeError the supervisor of this process is dead, and the next attempt
-adopts the run."""
+adopts the run; after a JobLeftError the next execution of this attempt does so with its job."""
 
 
 class TaskExecution:
@@ -62,7 +66,8 @@ class TaskExecution:
 
     ``handle`` is the run that it holds, None before the launch.  ``adopt_within`` is the author's
     limit for the next attempt.  ``has_logged_verdict`` is True when the task log ends with a
-    verdict.
+    verdict.  ``followers`` counts those of a job of Slurm, and ``left`` is the run of the last one
+    that was killed.
     """
 
     def __init__(
@@ -72,11 +77,15 @@ class TaskExecution:
         rules: RetryRules | None,
         adopt_within: timedelta | float | None,
         on_suspect: OnSuspect,
+        followers: int = 1,
+        left: Record | None = None,
     ) -> None:
         self.task = task
         self.handle: RunHandle | None = None
         self.is_killed = False
         self.has_logged_verdict = False
+        self.followers = followers
+        self._left = left
         self._context = context
         self._retries = Retries(task, context, rules)
         self._adopt_within = adopt_within
@@ -106,6 +115,8 @@ class TaskExecution:
         except _LEAVES_RUN:
             raise
         except BaseException as error:
+            if self.handle is None and self._left is not None:
+                cancel_left_job(self._left)
             self._report(self._retries.after(error))
             raise
         else:
@@ -154,13 +165,14 @@ class TaskExecution:
         """Seconds for which the run may go on without a follower, for the next attempt."""
         return self._retries.adopt_within_s(self._adopt_within)
 
-    def launch(self, spec: RunSpec, attempt: Attempt) -> RunHandle:
+    def launch(self, spec: RunSpec, attempt: Attempt, prepare: Prepare | None) -> RunHandle:
         """Launch, adopt or claim the run of the task, and return its handle."""
         self._is_launching = True
         try:
             if self.is_killed:
                 raise _not_launched()
-            handle = RunHandle.launch(spec, attempt, log=self.task.log.info, on_handle=self.hold)
+            log = self.task.log.info
+            handle = RunHandle.launch(spec, attempt, log=log, on_handle=self.hold, prepare=prepare)
         finally:
             self._is_launching = False
         task_state.store_location(self._context, handle, self.task.log)
@@ -171,7 +183,10 @@ class TaskExecution:
         self.handle = handle
 
     def follow(self, handle: RunHandle, directory: WorkingDirectory) -> RunResult:
-        """Copy the output of the run to the task log until it has ended; return its result."""
+        """Copy the output of the run to the task log until it has ended; return its result.
+
+        Raises JobLeftError for a job of Slurm that may go on without its follower.
+        """
         log = self.task.log
         log.info("Tmp dir root location: %s", gettempdir())
         log.info("Running command: %s", list(handle.record.spec.command))
@@ -183,6 +198,11 @@ class TaskExecution:
             for line in lines:
                 log.info("%s", line)
         result = handle.wait()
+        if is_job_left(handle.record):
+            if not self.is_killed and self.followers < MOST_FOLLOWERS:
+                log.warning("The follower of the job was killed; another one follows it")
+                raise JobLeftError(handle.record)
+            cancel_left_job(handle.record)
         log.info("Command exited with return code %s", result.exit_code)
         self._directories.append(directory.of_run(handle.record.spec))
         return result
@@ -214,6 +234,7 @@ class TaskExecution:
         except TimeoutError:
             self.task.log.warning("The training still runs; its guardian continues to stop it")
             return
+        cancel_left_job(handle.record)
         self._directories.append(directory.of_run(handle.record.spec))
         error.add_note(TrainingTaskFailed.of(result).args[0])
         self._stopped_by = error

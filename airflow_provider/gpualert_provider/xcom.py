@@ -84,6 +84,6 @@ def _paths(record: Record) -> dict[str, Any]:
     return {
         "run_id": record.run_id,
         "record": str(record.path),
-        "log_path": record.log_path(record.logs[-1]),
+        "log_path": record.log_path(record.logs[0]),
         "artifacts": artifacts,
     }

@@ -14,7 +14,7 @@ from gpualert_common.errors import GuardianError
 from gpualert_common.guardian import result
 from gpualert_common.guardian.alert_waiter import AlertWaiter, alert_deadline
 from gpualert_common.guardian.attempt import Attempt
-from gpualert_common.guardian.launcher import ObtainedRun, obtain_run
+from gpualert_common.guardian.launcher import ObtainedRun, Prepare, obtain_run
 from gpualert_common.guardian.lease import LeaseRenewer
 from gpualert_common.guardian.run_follower import RunFollower
 from gpualert_common.listing.lookup import find_record
@@ -63,6 +63,7 @@ class RunHandle:
         log: Callable[[str], None] = lambda _text: None,
         check: Callable[[], None] = lambda: None,
         on_handle: Callable[[Self], None] = lambda _handle: None,
+        prepare: Prepare | None = None,
     ) -> Self:
         """Launch the run, or take over the run that an earlier attempt of the same key left.
 
@@ -71,7 +72,7 @@ class RunHandle:
         Without an ``attempt`` the run belongs to nobody and goes on until it ends or is stopped.
         ``check`` is called ten times a second while it waits, and may raise to give up;
         ``on_handle`` gets the handle before anything is launched, for a signal handler that stops
-        the run.
+        the run; ``prepare`` replaces ``spec`` by the run to launch, where no run is taken over.
 
         Raises UsageError and NoDurableLogError when nothing could be launched, GuardianError when
         no guardian started or the earlier run stands in the way, RecordError when that one cannot
@@ -87,7 +88,7 @@ class RunHandle:
             on_handle(handle)
 
         try:
-            obtain_run(spec, attempt, take, log=log, check=check)
+            obtain_run(spec, attempt, take, log=log, check=check, prepare=prepare)
             if begun[0].origin != "launched":  # the recorder of a new run does it
                 finish_abandoned_runs(list_places(spec.state_dir))
             return begun[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gpualert_common.guardian import launch
 from gpualert_common.guardian.attempt import Attempt
@@ -12,6 +12,10 @@ from gpualert_common.guardian.takeover import Takeover
 from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.structs import Struct
+
+Prepare = Callable[[Sequence[str], Callable[[], None]], RunSpec]
+"""Returns the run to launch, given the records of the key's earlier runs, of which none is left,
+and what is to be called while that takes time.  The key's lock is held meanwhile."""
 
 
 class ObtainedRun(Struct, frozen=True):
@@ -30,25 +34,35 @@ def obtain_run(
     *,
     log: Callable[[str], None],
     check: Callable[[], None],
+    prepare: Prepare | None = None,
 ) -> None:
     """Launch the run, or take over the run that an earlier attempt of the same key left.
 
     ``on_run`` gets the run before its child is launched.  Without an ``attempt`` the run belongs to
-    nobody.  Raises as :meth:`~.handle.RunHandle.launch` does.
+    nobody.  ``prepare`` replaces ``spec`` by the run to launch, where one is launched.  Raises as
+    :meth:`~.handle.RunHandle.launch` does, and what ``prepare`` raises.
     """
     if attempt is None:
-        _launch(spec, None, None, on_run)
+        _launch(spec if prepare is None else prepare((), check), None, None, on_run)
         return
     key = Key(attempt.key, spec.state_dir)
     try:
         key.take(check)
         record, origin, lease = Takeover(key, spec, attempt, log, check).take_over()
         if record is None:
+            if prepare is not None:
+                spec = prepare(_list_earlier(key, attempt), check)
             _launch(spec, attempt, key, on_run)
         else:
             on_run(ObtainedRun(record, origin, lease))
     finally:
         key.release()
+
+
+def _list_earlier(key: Key, attempt: Attempt) -> list[str]:
+    paths = key.runs()
+    before = attempt.before
+    return paths if before is None or before.record in paths else [before.record, *paths]
 
 
 def _launch(

@@ -20,6 +20,7 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import SPEC, SUCCESSOR, Record, RunState, make_directory
 from gpualert_common.report.wording import describe_place
+from gpualert_common.slurm.follower_command import submission_path
 from gpualert_common.spec import SCHEMA, RunSpec
 from gpualert_common.supervise.stop import Stop
 
@@ -81,9 +82,9 @@ class Takeover:
                 return None
             taken = None
             match choose_action(before, self._attempt.number):
+                case TakeoverAction.LAUNCH if self._completes_job(record, before):
+                    continue
                 case TakeoverAction.LAUNCH:
-                    if before.state is RunState.LOST:
-                        self._complete(record)
                     self._mark_superseded(record)
                     return None
                 case TakeoverAction.FENCE:
@@ -229,6 +230,16 @@ class Takeover:
 
     # -- its record ------------------------------------------------------------------------
 
+    def _completes_job(self, record: Record, before: Predecessor) -> bool:
+        """Complete a lost record; True for a job of Slurm whose status is known now.
+
+        Its follower outlived the guardian.
+        """
+        if before.state is not RunState.LOST:
+            return False
+        self._complete(record)
+        return _is_ended_job(record)
+
     def _complete(self, record: Record) -> None:
         try:
             recovery.finish_abandoned(record, self._spec.grace_s)
@@ -249,6 +260,13 @@ class Takeover:
         if text not in self._logged:
             self._logged.add(text)
             self._log(text)
+
+
+def _is_ended_job(record: Record) -> bool:
+    """Return True for a job of Slurm whose exit status was recorded without a guardian."""
+    if not record.has(SPEC) or submission_path(record.spec.command) is None:
+        return False
+    return record.ending is not None and record.ending.exit_code is not None
 
 
 def _read_answer(record: Record, request: str, owner: str) -> bool | None:

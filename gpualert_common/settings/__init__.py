@@ -10,7 +10,8 @@ from gpualert_common.settings.loading import (
     name_origin,
     user_file,
 )
-from gpualert_common.settings.options import OPTIONS, Interface, Option, given_options, option_names
+from gpualert_common.settings.option import Interface, Option
+from gpualert_common.settings.options import OPTIONS, given_options, option_names
 from gpualert_common.settings.values import parse_duration, parse_size
 
 __all__ = [

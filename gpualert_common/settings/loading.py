@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 from gpualert_common.errors import ConfigError
-from gpualert_common.settings.options import OPTIONS, VARIABLE_PREFIX
+from gpualert_common.settings.option import VARIABLE_PREFIX
+from gpualert_common.settings.options import OPTIONS
 from gpualert_common.suggestions import ALMOST_EQUAL, find_similar, suggest_or_list
 from gpualert_common.toml_text import MOST_BYTES, parse_toml
 from gpualert_common.trusted_files import read_trusted_file

@@ -9,6 +9,7 @@ for users are checked against it by tests/settings/test_option_declarations.py.
 from __future__ import annotations
 
 from gpualert_common.settings import values
+from gpualert_common.settings.option import Interface, Option
 from gpualert_common.spec import (
     DEFAULT_GRACE_S,
     DEFAULT_LOG_RESERVE_BYTES,
@@ -17,106 +18,12 @@ from gpualert_common.spec import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 
-class Interface:
-    """Places where an option may be given, apart from files and the environment."""
-
-    CLI = "gpualert run"
-    API = "run()"
-    AIRFLOW = "Airflow"
-    PREFECT = "Prefect"
-
-
-VARIABLE_PREFIX = "GPUALERT_"
-
 _PYTHON = (Interface.CLI, Interface.API)
-_EVERYWHERE = (*_PYTHON, Interface.AIRFLOW, Interface.PREFECT)
-
-
-class Option:
-    """One setting.
-
-    ``parse`` converts a given value, or raises ValueError; a tuple has the only texts that are
-    accepted.  ``help`` is a phrase for ``--help``, ``gpualert config show`` and the fields of
-    blocks; ``details`` are sentences in Markdown for docs/configuration.md.  ``interfaces`` are
-    those where it may be given, apart from files and environment; ``spec_field`` is the name of its
-    field in a RunSpec.  ``unit`` is the unit of the default ("s", "bytes", or none).
-    """
-
-    __slots__ = (
-        "choices",
-        "default",
-        "details",
-        "help",
-        "interfaces",
-        "metavar",
-        "name",
-        "parse",
-        "short_flag",
-        "spec_field",
-        "unit",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        parse: Callable[[object], Any] | tuple[str, ...],
-        default: Any,
-        help: str,  # noqa: A002 - as argparse calls it
-        *,
-        details: str = "",
-        metavar: str | None = None,
-        short_flag: str = "",
-        unit: str = "",
-        interfaces: tuple[str, ...] = _EVERYWHERE,
-        spec_field: str = "",
-    ) -> None:
-        self.name = name
-        self.choices = parse if isinstance(parse, tuple) else ()
-        self.parse = values.one_of(*parse) if isinstance(parse, tuple) else parse
-        self.default = default
-        self.help = help
-        self.details = details
-        self.metavar = metavar
-        self.short_flag = short_flag
-        self.unit = unit
-        self.interfaces = interfaces
-        self.spec_field = spec_field
-
-    @property
-    def variable(self) -> str:
-        """Name of the environment variable."""
-        return f"{VARIABLE_PREFIX}{self.name.upper()}"
-
-    @property
-    def flag(self) -> str:
-        """Flag of the command line; ``--no-NAME`` for a switch that is on by default."""
-        return f"--{'no-' if self.default is True else ''}{self.name.replace('_', '-')}"
-
-    @property
-    def sentence(self) -> str:
-        """The help as a sentence."""
-        return f"{self.help[0].upper()}{self.help[1:]}."
-
-    @property
-    def default_text(self) -> str:
-        """The default as a user writes it, "none" where there is none."""
-        if isinstance(self.default, bool):
-            return str(self.default).lower()
-        if not self.default:
-            return "none"
-        value = self.write(self.default)
-        return " ".join(value) if isinstance(value, list) else str(value)
-
-    def write(self, value: Any) -> Any:
-        """Return a value of this setting as a user writes it: durations and sizes as text."""
-        if self.unit == "s":
-            return values.format_duration(value)
-        return values.format_size(value) if self.unit == "bytes" else value
-
+_ENGINES = (Interface.AIRFLOW, Interface.PREFECT)
 
 OPTIONS: dict[str, Option] = {
     option.name: option
@@ -303,6 +210,22 @@ OPTIONS: dict[str, Option] = {
             details="See [job directory](job-directory.md).",
             metavar="URL",
             spec_field="job_dir",
+        ),
+        Option(
+            "scheduler",
+            ("local", "slurm"),
+            "local",
+            "run the command on this machine (local), or submit it as a batch job (slurm)",
+            details="See [tasks of an engine](slurm-submission.md#tasks-of-an-engine).",
+            interfaces=_ENGINES,
+        ),
+        Option(
+            "sbatch_args",
+            values.parse_arguments,
+            [],
+            "options of sbatch for a batch job, such as --gres=gpu:8",
+            metavar="ARG",
+            interfaces=_ENGINES,
         ),
         Option(
             "observe",

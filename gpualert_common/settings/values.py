@@ -184,6 +184,19 @@ def parse_texts(value: object) -> list[Any]:
     return list(entries)
 
 
+def parse_arguments(value: object) -> list[str]:
+    """Return the arguments of a list, or of text in which they are quoted as for a shell."""
+    if isinstance(value, str):
+        import shlex
+
+        value = shlex.split(value)
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"{value!r} is not a list of arguments")
+    if any("\0" in one for one in value):
+        raise ValueError("an argument has a NUL")
+    return list(value)
+
+
 def parse_globs(value: object) -> list[str]:
     """Return the glob patterns of a list, or of text that holds one."""
     globs = [value] if isinstance(value, str) else value

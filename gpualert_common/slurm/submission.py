@@ -67,7 +67,8 @@ class SubmissionRequest(Struct, frozen=True):
     With ``watched`` it is the id of a job that somebody else submitted, and nothing is submitted.
     ``grace_s`` is the time that the job has between SIGTERM and its cancellation, ``interval_s``
     the longest time between two questions to the controller.  ``submit_within_s`` is how long an
-    unreachable controller is tried before the submission is given up.
+    unreachable controller is tried before the submission is given up.  ``fingerprint`` is that of
+    the attempts of an engine, which alone start its followers; it is empty for any other job.
     """
 
     mark: str = ""
@@ -77,6 +78,7 @@ class SubmissionRequest(Struct, frozen=True):
     grace_s: Seconds = DEFAULT_GRACE_S
     interval_s: Seconds = 15.0
     submit_within_s: Seconds = 900.0
+    fingerprint: str = ""
     schema: int = SCHEMA
 
 
@@ -210,6 +212,12 @@ class Submission:
         """True while a follower holds the lock."""
         return self._directory.is_locked(_LOCK)
 
+    def release(self) -> None:
+        """Release the lock, for a follower that is started next."""
+        if self.lock_fd >= 0:
+            os.close(self.lock_fd)
+            self.lock_fd = -1
+
     def close(self) -> None:
         """Close the descriptors, and release the lock if this process holds it."""
         for fd in (self.lock_fd, self._continue_fd):
@@ -266,14 +274,19 @@ def list_unfollowed(state_dir: str) -> list[str]:
 
 
 def needs_follower(path: str) -> bool:
-    """Return True if the job of a submission of this host may go on, and nobody follows it."""
+    """Return True if the job of a submission of this host may go on, and nobody follows it.
+
+    The next attempt of an engine follows its own.
+    """
     try:
         submission = Submission.open(path)
     except RecordError:
         return False
     try:
         job = submission.job
-        return job.is_open and job.host == host_name() and not submission.is_followed
+        if not job.is_open or job.host != host_name() or submission.request.fingerprint:
+            return False
+        return not submission.is_followed
     except (RecordError, OSError):
         return False
     finally:

@@ -50,12 +50,14 @@ class JobSubmitter:
 
         Raises SlurmError if Slurm refused it, and ``is_late`` if Slurm did not answer in time: then
         the submission stays as it is.  A later follower only looks for the job: whoever was told
-        that it was not submitted may have submitted it anew.
+        that it was not submitted may have submitted it anew.  The attempts of an engine have one
+        submission at a time, and go on with it.
         """
         job = self._submission.job
         if job.step is SubmissionStep.SUBMITTING:
             job = self.search()
             is_late = time.time() - job.since > self._request.submit_within_s
+            is_late &= not self._request.fingerprint
             if job.step is SubmissionStep.PREPARED and is_late:
                 self._submission.store(replace(job, step=SubmissionStep.REFUSED))
                 raise SlurmError("the job was not submitted in time, and is not submitted any more")

@@ -72,6 +72,8 @@ class TrainingOperation(JobBlock[list[str]]):
         rules: Directory of your own rules for causes.
         job: Name of the job that the training is a part of, equal on all nodes.
         job_dir: Directory or URL in which the nodes of a job share what they observe.
+        scheduler: Whether the commands run on this machine or as a batch job of Slurm.
+        sbatch_args: Options of sbatch for that job.
         on_suspect: Reaction to a training that exits with 0 although its log reports a failure.
         publish: Whether to show verdict and progress in Prefect, by artifacts and an event.
 
@@ -144,6 +146,8 @@ class TrainingOperation(JobBlock[list[str]]):
     rules: str | None = _option("rules")
     job: str | None = _option("job")
     job_dir: str | None = _option("job_dir")
+    scheduler: str | None = _option("scheduler")
+    sbatch_args: str | list[str] | None = _option("sbatch_args")
     on_suspect: Literal["warn", "fail"] = Field(
         default="warn",
         title="On Suspect",

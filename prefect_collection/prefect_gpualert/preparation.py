@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpualert_common.api import make_spec
+from gpualert_common.guardian.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.settings import Setting, load_settings
 from gpualert_common.suspicion import OnSuspect
 from prefect_gpualert import alerts
@@ -42,17 +43,28 @@ def make_training(
     on_suspect: OnSuspect = OnSuspect.WARN,
     end_survivors: bool = False,
 ) -> Training:
-    """Return the training of the current task or flow.  ``env`` is added to the environment."""
+    """Return the training of the current task or flow.  ``env`` is added to the environment.
+
+    A job of Slurm starts in the current directory, as sbatch does.
+    """
     spec = make_spec(
         command,
         settings,
-        cwd=cwd,
+        cwd=os.getcwd() if cwd is None and is_engine_job(settings) else cwd,
         name=_name(),
         env=None if env is None else {**os.environ, **env},
     )
     spec.end_survivors |= end_survivors
-    attempt = current_attempt(command, env, cwd, adopt_within_s)
-    return Training(spec, attempt, logger, show, publish=publish, on_suspect=on_suspect)
+    attempt = current_attempt(list_identity(command, settings), env, cwd, adopt_within_s)
+    return Training(
+        spec,
+        attempt,
+        logger,
+        show,
+        publish=publish,
+        on_suspect=on_suspect,
+        engine_job=make_engine_job(spec, settings, attempt.fingerprint),
+    )
 
 
 def _name() -> str | None:

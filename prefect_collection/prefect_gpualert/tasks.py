@@ -51,6 +51,8 @@ def gpualert_run(
     rules: str | os.PathLike[str] | None = None,
     job: str | None = None,
     job_dir: str | os.PathLike[str] | None = None,
+    scheduler: str | None = None,
+    sbatch_args: str | Sequence[str] | None = None,
     publish: bool = True,
     on_suspect: str = "warn",
 ) -> str | list[str]:
@@ -84,6 +86,9 @@ def gpualert_run(
     rules: directory of your own rules for causes, used in addition to the shipped ones.
     job: name of the job that the training is a part of, equal on all nodes.
     job_dir: directory or URL in which the nodes of a job share what they observe.
+    scheduler: "slurm" submits the command as a batch job, once, and follows that; "local" runs it
+        on this machine.
+    sbatch_args: options of sbatch for that job, a list or a text.
     publish: show verdict and progress in Prefect, by artifacts and an event.
     on_suspect: reaction to a training that exits with 0 although its log reports a failure.
         "warn": the task succeeds, in a state of type Completed named "Suspect"; "fail": it raises

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.errors import GPUAlertError, SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
+from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
 from gpualert_common.spec import RunSpec
 from gpualert_common.suspicion import OnSuspect, choose_reaction
 from prefect_gpualert import known_runs, publishing, suspicion
@@ -25,6 +26,7 @@ from prefect_gpualert.training_result import is_success
 
 if TYPE_CHECKING:
     from gpualert_common.api import RunResult
+    from gpualert_common.guardian.engine_jobs import EngineJob
     from gpualert_common.guardian.handle import StopKind
     from gpualert_common.redact import Redactor
 
@@ -51,8 +53,11 @@ class Training:
         *,
         publish: bool = True,
         on_suspect: OnSuspect = OnSuspect.WARN,
+        engine_job: EngineJob | None = None,
     ) -> None:
-        self._spec = spec
+        self._spec = spec if engine_job is None else engine_job.spec
+        self._engine_job = engine_job
+        self._followers = 0
         self._attempt = attempt
         self._logger = logger
         self._show = show
@@ -102,7 +107,9 @@ class Training:
             log=self.log,
             check=interrupts.check,
             on_handle=self._take_handle,
+            prepare=None if self._engine_job is None else self._engine_job.prepare,
         )
+        self._followers += 1
         known_runs.remember(handle.record.path)
         self.log(f"Training {handle.run_id} {handle.origin}, record: {handle.record.path}")
         _context, flow = current()
@@ -145,13 +152,27 @@ class Training:
         Raises the errors of ``interrupts``; the training then continues until it is closed.
         """
         try:
-            self._show_log(interrupts)
-            result = self._wait_for_result(interrupts)
+            result = self._follow_to_end(interrupts)
         except SupersededError:
             self._has_outcome = self._is_lost = True
             raise
         self._report_result(result, interrupts)
         return result
+
+    def _follow_to_end(self, interrupts: Interrupts) -> RunResult:
+        """Return the result; the job of a follower that was killed is followed on."""
+        while True:
+            self._show_log(interrupts)
+            result = self._wait_for_result(interrupts)
+            if not is_job_left(self.handle.record):
+                return result
+            if self._followers >= MOST_FOLLOWERS:
+                cancel_left_job(self.handle.record)
+                return result
+            self.log("The follower of the job was killed; another one follows it", logging.WARNING)
+            self.handle.close()
+            self.__dict__.pop("pid", None)
+            self.launch(interrupts)
 
     def _show_log(self, interrupts: Interrupts) -> None:
         try:
@@ -182,6 +203,8 @@ class Training:
         if self._handle is None:
             return
         try:
+            if not self._is_lost and is_job_left(self._handle.record):
+                cancel_left_job(self._handle.record)
             if not self._has_outcome and self._has_ended_by_itself():
                 self._report_result(self._handle.wait(), interrupts)
             elif not self._has_outcome:
@@ -239,6 +262,8 @@ class Training:
             self._is_lost = True
         except (GPUAlertError, TimeoutError):
             pass
+        if not self._is_lost and not handle.record.is_held:
+            cancel_left_job(handle.record)
 
     def _end_survivors(self, left_s: float | None) -> None:
         """Stop the processes that the commands left behind, within the time that is left."""

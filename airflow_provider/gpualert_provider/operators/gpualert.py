@@ -14,10 +14,13 @@ from airflow.providers.standard.operators.bash import BashOperator
 from gpualert_common.api import make_spec
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
+from gpualert_common.guardian.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.settings import Interface, load_settings, option_names
+from gpualert_common.slurm.follower_command import submission_path
 from gpualert_common.suspicion import parse_on_suspect
 from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_choices
 from gpualert_provider.airflow_variables import drop_airflow_variables
+from gpualert_provider.exceptions import JobLeftError
 from gpualert_provider.execution import TaskExecution
 from gpualert_provider.identity import make_name
 from gpualert_provider.links import VerdictLink
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
     from gpualert_common.launch_record import LaunchRecord
+    from gpualert_common.record import Record
     from gpualert_common.retries import RetryChoice
+    from gpualert_common.settings import Setting
     from gpualert_common.spec import RunSpec
 
 MOST_ARGUMENT_BYTES = 128 << 10
@@ -82,11 +87,14 @@ class GPUAlertOperator(BashOperator):
     :param job: name of the job that the training is a part of, equal on all nodes (templated);
         None: the task is a job of its own.
     :param job_dir: directory or URL in which the nodes of a job share what they observe.
+    :param scheduler: "slurm" submits the command as a batch job, once, and follows that; "local"
+        runs it on the worker.
+    :param sbatch_args: options of sbatch for that job, a list or a text.  (templated)
 
     Of ``grace`` and the arguments below it, one that is None comes from gpualert's configuration.
     """
 
-    template_fields = (*BashOperator.template_fields, "command", "job")
+    template_fields = (*BashOperator.template_fields, "command", "job", "sbatch_args")
     template_fields_renderers: ClassVar[dict[str, str]] = {
         **BashOperator.template_fields_renderers,
         "command": "py",
@@ -115,6 +123,8 @@ class GPUAlertOperator(BashOperator):
         rules: str | os.PathLike[str] | None = None,
         job: str | None = None,
         job_dir: str | os.PathLike[str] | None = None,
+        scheduler: str | None = None,
+        sbatch_args: str | Sequence[str] | None = None,
         **kwargs: Any,
     ) -> None:
         if (bash_command is None) == (command is None):
@@ -143,6 +153,8 @@ class GPUAlertOperator(BashOperator):
         self.rules = rules
         self.job = job
         self.job_dir = job_dir
+        self.scheduler = scheduler
+        self.sbatch_args = sbatch_args
         self.alert_secrets: alerts.Secrets = {}
         self._execution: TaskExecution | None = None
         self._is_killed = False
@@ -156,7 +168,14 @@ class GPUAlertOperator(BashOperator):
 
     def execute(self, context: Context) -> Any:
         """Do what BashOperator does; record the outcome of the task and send its alerts."""
-        return self._begin(context).run(super().execute)
+        left: Record | None = None
+        followers = 1
+        while True:
+            try:
+                return self._begin(context, followers, left).run(super().execute)
+            except JobLeftError as error:  # the execution has a limit of them
+                left = error.record
+                followers += 1
 
     def resume_execution(
         self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
@@ -166,7 +185,10 @@ class GPUAlertOperator(BashOperator):
         resumption = Resumption.of(next_method, next_kwargs, resume)
         if resumption is None:
             return resume(context)
-        return self._begin(context).run(partial(self._resume, resumption))
+        try:
+            return self._begin(context).run(partial(self._resume, resumption))
+        except JobLeftError:
+            return self.execute(context)
 
     def on_kill(self) -> None:
         """Request a graceful stop and return at once.  Runs in a signal handler.
@@ -210,27 +232,27 @@ class GPUAlertOperator(BashOperator):
     def _run_inline_command(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
         text = str(self.bash_command)
         is_too_long = self.command is None and len(os.fsencode(text)) >= MOST_ARGUMENT_BYTES
-        directory = WorkingDirectory.make(self.cwd, text if is_too_long else None)
-        return self._train(bash_path, env, directory)
+        return self._train(bash_path, env, text if is_too_long else None)
 
     def _run_rendered_script_file(self, bash_path: str, env: dict[str, str]) -> SubprocessResult:
-        directory = WorkingDirectory.make(self.cwd, str(self.bash_command))
-        return self._train(bash_path, env, directory)
+        return self._train(bash_path, env, str(self.bash_command))
 
     # -- the run of the task ---------------------------------------------------------------
 
-    def _begin(self, context: Context) -> TaskExecution:
-        execution = TaskExecution(
-            self, context, self.retry_rules, self.adopt_within, self.on_suspect
-        )
+    def _begin(
+        self, context: Context, followers: int = 1, left: Record | None = None
+    ) -> TaskExecution:
+        rules, within, on_suspect = self.retry_rules, self.adopt_within, self.on_suspect
+        execution = TaskExecution(self, context, rules, within, on_suspect, followers, left)
         self._execution = execution
         execution.is_killed = self._is_killed
         return execution
 
-    def _train(
-        self, bash: str, env: Mapping[str, str], directory: WorkingDirectory
-    ) -> SubprocessResult:
-        """Launch, adopt or claim the run, and follow it to its end or defer the task."""
+    def _train(self, bash: str, env: Mapping[str, str], script: str | None) -> SubprocessResult:
+        """Launch, adopt or claim the run, and follow it to its end or defer the task.
+
+        *script* is run in place of a text that is too long for an argument.
+        """
         assert self._execution is not None
         execution = self._execution
         command = [bash, "-c", str(self.bash_command)]
@@ -238,10 +260,16 @@ class GPUAlertOperator(BashOperator):
             command = [str(argument) for argument in self.command]
             if not command:
                 raise AirflowException("command is an empty list, so there is nothing to train")
-        identity = fingerprint(command, self.env, self.cwd)
+        settings = self._load_settings()
+        identity = fingerprint(list_identity(command, settings), self.env, self.cwd)
+        directory = WorkingDirectory(self.cwd or "", is_temporary=False)
+        if not is_engine_job(settings):
+            directory = WorkingDirectory.make(self.cwd, script)
         if directory.script is not None:
             command = [bash, directory.script]
-        spec = self._make_spec(command, env, directory.directory)
+        spec = self._make_spec(command, settings, env, directory.directory or None)
+        job = make_engine_job(spec, settings, identity, script)
+        spec = spec if job is None else job.spec
         try:
             with execution.stop_on_error(directory, spec.grace_s):
                 attempt = execution.make_attempt(identity)
@@ -250,7 +278,7 @@ class GPUAlertOperator(BashOperator):
                 )
                 if self.deferrable:
                     deferral.check_worker()
-                handle = execution.launch(spec, attempt)
+                handle = execution.launch(spec, attempt, None if job is None else job.prepare)
                 if self.deferrable:
                     deferral.defer(execution, handle, attempt)
                 result = execution.follow(handle, directory)
@@ -278,11 +306,21 @@ class GPUAlertOperator(BashOperator):
             )
         return self.output_processor(bash_result.output)
 
-    def _make_spec(self, command: list[str], env: Mapping[str, str], cwd: str | None) -> RunSpec:
-        """Return the spec of a run, by the arguments and gpualert's configuration."""
+    def _load_settings(self) -> dict[str, Setting]:
+        """Return the settings, by the arguments and gpualert's configuration."""
         given = {name: getattr(self, name) for name in option_names(Interface.AIRFLOW)}
         settings = load_settings({**given, "streams": "merged"}, given_as="argument")
         alerts.resolve_settings(settings)
+        return settings
+
+    def _make_spec(
+        self,
+        command: list[str],
+        settings: Mapping[str, Setting],
+        env: Mapping[str, str],
+        cwd: str | None,
+    ) -> RunSpec:
+        """Return the spec of a run; the secrets of its channels are kept for the alerts."""
         assert self._execution is not None
         name = make_name(self.dag_id, self.task_id, self._execution.map_index)
         spec = make_spec(command, settings, cwd=cwd, env=env, name=name)
@@ -292,13 +330,15 @@ class GPUAlertOperator(BashOperator):
     def _load_secrets(self, command: list[str]) -> None:
         """Load the secrets of the channels, for the alerts of a run whose guardian died."""
         try:
-            self._make_spec(command, {}, None)
+            self._make_spec(command, self._load_settings(), {}, None)
         except (GPUAlertError, ValueError, TypeError) as error:
             self.log.warning("The settings of the alert channels cannot be read: %s", error)
 
     def _directory_of(self, spec: LaunchRecord) -> WorkingDirectory:
         """Return the working directory of a run of this task."""
         command = spec.command
+        if submission_path(command) is not None:
+            return WorkingDirectory(spec.cwd or "", is_temporary=False)
         has_script = self.command is None and len(command) == 2
         script = command[-1] if has_script else None
         return WorkingDirectory(spec.cwd or "", self.cwd is None, script)
