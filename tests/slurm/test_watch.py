@@ -50,6 +50,7 @@ def test_unknown_job_is_an_error(scene: BatchScene) -> None:
 
 def test_each_job_of_a_user_is_reported_once(scene: BatchScene) -> None:
     """A watch that is killed and started again reports each end once, also of meanwhile."""
+    scene.cluster.wait_for_nodes()  # jobs of other tests have ended
     earlier = scene.cluster.submit("true")
     scene.cluster.wait_for(earlier, "COMPLETED")
     watch = _start_watch(scene)

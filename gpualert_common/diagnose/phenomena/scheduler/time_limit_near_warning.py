@@ -42,10 +42,12 @@ def detect(evidence: Evidence) -> Detection | None:
         return NOT_DETECTED
     step_s = _find_pace_s(evidence, progress)
     needed_s = _find_needed_s(progress, step_s)
+    is_early = remaining.left_s > remaining.window_s / 2
+    if needed_s is None and is_early and _will_have_pace(evidence, progress):
+        return None
     saved_s = _find_age_of_save_s(evidence, progress, step_s)
     if needed_s is None:
-        is_saved = saved_s is not None and saved_s < remaining.window_s
-        ends_in_time = is_saved
+        ends_in_time = saved_s is not None and saved_s < remaining.window_s
     else:
         ends_in_time = needed_s <= thresholds.LIMIT_USABLE_SHARE * remaining.left_s
     if ends_in_time:
@@ -62,6 +64,13 @@ def _find_pace_s(evidence: Evidence, progress: Progress) -> float | None:
     step_s = by_clock or find_step_time_s(progress, None)
     usual_s = thresholds.SILENCE_STEPS * (step_s or 0.0)
     return None if evidence.silence_s >= max(thresholds.SILENCE_S, usual_s) else step_s
+
+
+def _will_have_pace(evidence: Evidence, progress: Progress) -> bool:
+    """Return whether the log counts the steps, so that some more of them show the pace."""
+    last, total = progress.counts.last_step, progress.counts.total_steps
+    is_counted = last is not None and total is not None and 0 < last <= total
+    return is_counted and evidence.silence_s < thresholds.SILENCE_S
 
 
 def _find_needed_s(progress: Progress, step_s: float | None) -> float | None:
