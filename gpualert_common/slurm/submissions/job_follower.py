@@ -11,6 +11,7 @@ from gpualert_common.errors import SlurmError
 from gpualert_common.slurm.invocation import is_transient
 from gpualert_common.slurm.live_jobs import BatchTask, read_accounted_tasks, read_tasks
 from gpualert_common.slurm.submissions.cancellation import cancel, terminate
+from gpualert_common.slurm.submissions.followed_state import ENDLESS, FollowedState
 from gpualert_common.slurm.submissions.output_copy import OutputCopy
 from gpualert_common.slurm.submissions.submission import SubmittedJob
 from gpualert_common.structs import Struct, replace
@@ -28,16 +29,6 @@ _UNSEEN_S = 60.0
 """The same for a job that this follower has never seen."""
 _SEVERAL_STOPS = 2
 _MOST_FILES = 500
-_ENDLESS = frozenset(
-    (
-        "DependencyNeverSatisfied",
-        "PartitionDown",
-        "PartitionInactive",
-        "JobHeldUser",
-        "BadConstraints",
-    )
-)
-"""Reasons for which a job may wait for ever."""
 
 
 class JobEnd(Struct, frozen=True):
@@ -51,7 +42,10 @@ class JobEnd(Struct, frozen=True):
 
 
 class JobFollower:
-    """Follows one job; ``stops`` returns how often a stop was requested so far."""
+    """Follows one job; ``stops`` returns how often a stop was requested so far.
+
+    ``report`` is called with each new state.
+    """
 
     def __init__(
         self,
@@ -61,12 +55,15 @@ class JobFollower:
         interval_s: float,
         stops: Callable[[], int],
         note: Callable[[str], None],
+        report: Callable[[FollowedState], None] | None = None,
     ) -> None:
         self._job = job
         self._grace_s = grace_s
         self._interval_s = interval_s
         self._stops = stops
         self._note = note
+        self._report = report
+        self._reported = FollowedState()
         self._asker = ThreadPoolExecutor(1)
         self._tasks: dict[str, BatchTask] = {}
         self._copies: dict[tuple[str, int], OutputCopy] = {}
@@ -152,7 +149,14 @@ class JobFollower:
             return self._give_up()
         self._forgotten_since = None
         now = list(self._tasks.values())
+        self._report_state(now)
         return _end_of(now) if all(task.is_over for task in now) else None
+
+    def _report_state(self, tasks: list[BatchTask]) -> None:
+        state = _state_of(self._job.job_id, tasks)
+        if self._report is not None and state != self._reported:
+            self._reported = state
+            self._report(state)
 
     def _give_up(self) -> JobEnd | None:
         """Return the unknown end of a job that neither controller nor accounting has for long."""
@@ -182,8 +186,10 @@ class JobFollower:
                 "the nodes, and that its user may write there"
             )
         elif task.is_waiting:
-            waits = ", and may wait for ever" if task.reason in _ENDLESS else ""
+            waits = ", and may wait for ever" if task.reason in ENDLESS else ""
             text += f" ({task.reason}){waits}" if task.reason != "None" else ""
+        elif task.is_over and task.reason in ENDLESS:
+            text += f" ({task.reason})"
         elif not task.is_over and task.nodes:
             text += f" on {task.nodes}"
         self._note_once(task.shown_id, text)
@@ -287,3 +293,16 @@ def _with_paths(task: BatchTask, before: BatchTask | None) -> BatchTask:
 def _end_of(tasks: list[BatchTask]) -> JobEnd:
     worst = max(tasks, key=lambda task: task.exit_status)
     return JobEnd(worst.state, worst.exit_status)
+
+
+def _state_of(job: str, tasks: list[BatchTask]) -> FollowedState:
+    """Return the state for readers of the run; of several tasks one that waits for ever counts."""
+    endless = next((one for one in tasks if one.reason in ENDLESS), None)
+    shown = endless or tasks[0]
+    runs_alone = len(tasks) == 1 and not shown.is_over and not shown.is_waiting
+    return FollowedState(
+        job,
+        shown.state,
+        reason="" if endless is None else endless.reason,
+        ends_at=shown.ended_at if runs_alone else None,
+    )
