@@ -8,12 +8,13 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,10 +177,11 @@ class KilledJob:
 
     def claim(self) -> dict[str, Any] | None:
         """Return the last claim of the first alert."""
-        for path in sorted(self.directory.glob("*/alerts/1-1*.json"), reverse=True):
-            found: dict[str, Any] = json.loads(path.read_bytes())
-            return found
-        return None
+        claims = sorted(self.directory.glob("*/alerts/1-1*.json"), key=lambda one: len(one.name))
+        if not claims:
+            return None
+        found: dict[str, Any] = json.loads(claims[-1].read_bytes())
+        return found
 
     def mails(self) -> list[EmailMessage]:
         """Return the alerts of all nodes."""
@@ -194,16 +196,16 @@ class KilledJob:
 
     def find(self, index: int, role: Role) -> list[int]:
         """Return the processes of ours on a node, in that role."""
-        mark = f"GPUALERT_STATE_DIR={self.state(index)}".encode()
-        return [pid for pid in self._list_marked(mark) if role in (Role.ALL, _role_of(pid))]
+        found = {pid: _role_of(pid) for pid in self._list_processes(index)}
+        return [pid for pid, own in found.items() if own and role in (Role.ALL, own)]
 
-    def _list_marked(self, mark: bytes) -> Iterator[int]:
+    def _list_processes(self, index: int) -> Iterator[int]:
+        """Yield the processes of a node, as this machine counts them."""
+        mark = f"GPUALERT_STATE_DIR={self.state(index)}".encode()
         for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                if mark in Path(f"/proc/{name}/environ").read_bytes() and _role_of(int(name)):
+            with suppress(OSError):
+                if mark in Path(f"/proc/{name}/environ").read_bytes():
                     yield int(name)
-            except OSError:
-                continue
 
     def victims(self, victim: Victim) -> list[int]:
         """Return the nodes of a death."""
@@ -256,6 +258,8 @@ class KilledJob:
         killed = [pid for index in victims for pid in self.find(index, role)]
         for pid in killed:
             _signal(pid, signal.SIGKILL)
+        for index in victims:  # it stops together with the supervisor
+            self.supervisors[index].send_signal(signal.SIGCONT)
         return bool(killed)
 
     def await_steps(self) -> None:
@@ -269,20 +273,18 @@ class KilledJob:
         until(has_begun, "steps", DEADLINE_S)
 
     def _await_training(self) -> None:
-        for index in range(len(self.nodes)):
-            until(lambda i=index: self.digest(i), "the first digest", DEADLINE_S)
+        self._await_nodes(self.digest, range(len(self.nodes)))
 
     def _await_moment(self, moment: Moment, victims: list[int]) -> None:
         first = victims[0]
         match moment:
             case Moment.LAUNCH:
-                for index in victims:
-                    until(lambda i=index: self._leader(i), "the launch", DEADLINE_S)
+                self._await_nodes(self._leader, victims)
             case Moment.TRAINING:
                 self._await_training()
             case Moment.EXIT:
                 self._await_training()
-                leaders = [until(lambda i=i: self._leader(i), "the launch") for i in victims]
+                leaders = [pid for pid in map(self._leader, victims) if pid is not None]
                 for pid in (pid for one in victims for pid in self.find(one, Role.SUPERVISOR)):
                     _signal(pid, signal.SIGSTOP)
                 self.fail()
@@ -296,17 +298,13 @@ class KilledJob:
                 until(lambda: (self.claim() or {}).get("sent_at"), "the alert", AGREEMENT_S)
 
     def _leader(self, index: int) -> int | None:
-        """Return the process number of the training of a node, as this machine counts."""
-        mark = f"GPUALERT_STATE_DIR={self.state(index)}".encode()
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                words = Path(f"/proc/{name}/cmdline").read_bytes().split(b"\0")
-                if words[1:2] == [str(self._launcher).encode()]:
-                    if mark in Path(f"/proc/{name}/environ").read_bytes():
-                        return int(name)
-            except OSError:
-                continue
-        return None
+        """Return the process of the training of a node."""
+        is_training = lambda pid: _read_command(pid)[1:2] == [str(self._launcher)]  # noqa: E731
+        return next(filter(is_training, self._list_processes(index)), None)
+
+    def _await_nodes(self, probe: Callable[[int], object], indexes: Iterable[int]) -> None:
+        for index in indexes:
+            until(partial(probe, index), "each node", DEADLINE_S)
 
     def _has_exit(self, index: int) -> bool:
         record = self.record(index)
@@ -349,7 +347,8 @@ class KilledJob:
         if not living:
             return {}
         done = self.call(living[0], "job", JOB, "--json")
-        found: dict[str, Any] = json.loads(done.stdout or b"{}")
+        assert done.stdout, done.stderr.decode()
+        found: dict[str, Any] = json.loads(done.stdout)
         return found
 
 
@@ -360,19 +359,30 @@ def _signal(pid: int, number: signal.Signals) -> None:
         pass
 
 
+def _read_command(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+    except OSError:
+        return []
+
+
 def _role_of(pid: int) -> Role | None:
-    """Return the role of a process of ours; None for one of the training."""
-    command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    if command.startswith(b"nsenter") or command.split(b"\0")[1].endswith(b"/torchrun"):
+    """Return the role of a process of ours; None for one of the training, or one that is gone."""
+    command = _read_command(pid)
+    text = " ".join(command)
+    if "gpualert_common" not in text or command[0] == "nsenter":
         return None
-    if b"renewal_program" in command:
+    if "renewal_program" in text:
         return Role.RENEWAL
-    if b"notify.sender" in command:
+    if "notify.sender" in text:
         return Role.SENDER
-    if b"\0run\0" in command and b"gpualert_common" in command:
+    if "run" not in command:
+        return Role.ALL
+    try:
         is_recorder = os.getsid(pid) == pid  # it is forked into a session of its own
-        return Role.RECORDER if is_recorder else Role.SUPERVISOR
-    return Role.ALL if b"gpualert_common" in command else None
+    except ProcessLookupError:
+        return None
+    return Role.RECORDER if is_recorder else Role.SUPERVISOR
 
 
 def play(lab: Lab, death: Death, *, is_patient: bool = True) -> DeathOutcome:
