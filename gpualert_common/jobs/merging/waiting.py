@@ -70,7 +70,8 @@ def find_due_time(
             heard_at = max(one.run.heard_at for one in (root.failure, *root.same))
         bound = min(bound, heard_at + wait_s)
     if is_over:
-        is_missing = expected is not None and len(nodes) < expected
+        least = 2 if root is None else 1  # a node that only lost a peer had one
+        is_missing = len(nodes) < (expected or least)
         wait_s = _MISSING_S if is_missing else _ROOT_S
         wait_s = _SEVERAL_S if may_return else wait_s
         bound = min(bound, last_heard + wait_s)
