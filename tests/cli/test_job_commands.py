@@ -74,7 +74,7 @@ def test_folded_table(lab: Lab) -> None:
     done = lab.gpualert("job", "8", "--job-dir", str(place))
     *_, culprit, rest = done.stdout.decode().splitlines()
     assert culprit.startswith("gpu002 ")
-    assert rest.startswith("99 nodes gpu[000-001,")
+    assert rest.startswith("99 nodes: gpu[000-001,")
 
 
 def test_markdown(lab: Lab, place: Path) -> None:
