@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from random import Random
 from typing import TypeVar
 
 from gpualert_common.jobs.digests.digest import (
     Digest,
+    DigestObservation,
     DigestState,
     ProgressDigest,
     RankDigest,
@@ -72,16 +74,11 @@ def compose_running(job: SimulatedJob, node: SimulatedNode, at: float, sequence:
 def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
     """Return the last digest of a run, with its verdict."""
     assert node.ended_at is not None
-    digest = compose_running(job, node, min(at, node.ended_at), sequence)
+    digest = compose_failing(job, node, min(at, node.ended_at), sequence)
     ended_at = node.ended_at + node.clock_offset_s
-    failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
     template = make_template(node.ending)
     verdict = template.verdict
     assert verdict is not None
-    # Without an index of its output, the lines of the log have the time of its end.
-    own_first = sorted(template.observations, key=lambda one: one.cause != verdict.cause)
-    shift = node.ending_rank - RANK
-    codes = {one.rank == RANK: one.code for one in template.ranks}
     return replace(
         digest,
         at=at + node.clock_offset_s,
@@ -95,15 +92,22 @@ def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: i
                 for name, value in verdict.details.items()
             },
         ),
-        observations=tuple(
-            replace(
-                one,
-                text=_put(one.text, node),
-                at=None if one.at is None else min(ended_at, failed_at + 0.1 * place),
-                rank=None if one.rank is None else _turn(node, one.rank, shift),
-            )
-            for place, one in enumerate(own_first)
-        ),
+        observations=_place_observations(node, template.observations, verdict.cause),
+    )
+
+
+def compose_failing(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
+    """Return the digest of a run whose ranks have ended, before its command ends."""
+    assert node.ended_at is not None
+    digest = compose_running(job, node, at, sequence)
+    template = make_template(node.ending)
+    ended_at = node.ended_at + node.clock_offset_s
+    failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
+    codes = {one.rank == RANK: one.code for one in template.ranks}
+    ends = [one for one in template.observations if one.source == "processes"]
+    return replace(
+        digest,
+        observations=_place_observations(node, ends, ""),
         ranks=tuple(
             replace(
                 one,
@@ -112,6 +116,28 @@ def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: i
             )
             for one in digest.ranks
         ),
+    )
+
+
+def _place_observations(
+    node: SimulatedNode, observations: Iterable[DigestObservation], cause: str
+) -> tuple[DigestObservation, ...]:
+    """Return observations of an ending with the times and ranks of this node, the cause first.
+
+    Without an index of its output, the lines of the log have the time of its end.
+    """
+    assert node.ended_at is not None
+    ended_at = node.ended_at + node.clock_offset_s
+    failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
+    shift = node.ending_rank - RANK
+    return tuple(
+        replace(
+            one,
+            text=_put(one.text, node),
+            at=None if one.at is None else min(ended_at, failed_at + 0.1 * place),
+            rank=None if one.rank is None else _turn(node, one.rank, shift),
+        )
+        for place, one in enumerate(sorted(observations, key=lambda one: one.cause != cause))
     )
 
 

@@ -27,8 +27,8 @@ _MOST_ONE_CAUSE_S = 600.0
 """Time within which one cause on many nodes is one event, such as a stop by the scheduler."""
 _STOP_SPREAD_S = 30.0
 """Time within which a stop by the scheduler reaches all nodes, and those that ignore SIGTERM."""
-_MOST_PARTS = 0.5
-"""More than this part of the failed nodes with one cause: it is not the fault of one of them."""
+_SHARED_PART = 0.5
+"""From this part of the failed nodes on, one cause is not the fault of one of them."""
 
 
 class Root(Struct, frozen=True):
@@ -60,7 +60,7 @@ def find_root(nodes: Sequence[JobNode]) -> Root | None:
     same = {one for one in failures if one.run is not chosen.run and _is_same(one, chosen)}
     places = {one.run.place for one in (*same, chosen)}
     failed = [node for node in nodes if node.failures]
-    is_shared = len(places) > 1 and len(places) > _MOST_PARTS * len(failed)
+    is_shared = len(places) > 1 and len(places) >= _SHARED_PART * len(failed)
     is_shared |= chosen.is_recorded_stop and len(failed) > 1
     mine = chosen.run.place
     rivals = [
