@@ -25,18 +25,26 @@ DEADLINE_S = 120.0
 class RealJob:
     """A training of two ranks on each node, each node under its own ``gpualert run``."""
 
-    def __init__(self, lab: Lab, nodes: list[Node], mode: str, rank: int, steps: int) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        nodes: list[Node],
+        mode: str,
+        rank: int,
+        end: int | Path,
+        training: Path = TRAINING,
+    ) -> None:
         self.lab = lab
         self.nodes = nodes
         self.directory = lab.home / "jobs"
-        self._mode = (mode, str(rank), str(steps))
+        self._training = (str(training), mode, str(rank), str(end))
         self.supervisors = [self._start(i) for i in range(len(nodes))]
 
     def _start(self, index: int) -> subprocess.Popen[bytes]:
         launcher = (PYTHON, "-m", "torch.distributed.run", "--nnodes", str(len(self.nodes)))
         ranks = ("--nproc-per-node", "2", "--node-rank", str(index))
         master = ("--master-addr", self.nodes[0].address, "--master-port", "29511")
-        training = (*launcher, *ranks, *master, str(TRAINING), *self._mode)
+        training = (*launcher, *ranks, *master, *self._training)
         options = ("--job", JOB, "--job-dir", str(self.directory), "--grace", "1s")
         command = (*PROGRAM, "run", *options, "--notify", "mailbox", "--", *training)
         variables = {"GPUALERT_STATE_DIR": str(self.state(index)), "GPUALERT_OBSERVE": "true"}

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from gpualert_common.diagnose.thresholds import LEAST_GPUS, STRAGGLER_RATIO
-from gpualert_common.jobs.merging.awaited_ranks import find_awaited_ranks
 from gpualert_common.jobs.merging.job_nodes import JobNode
 from gpualert_common.jobs.merging.node_run import NodeRun
+from gpualert_common.jobs.merging.slow_ranks import find_slow_ranks
 from gpualert_common.median import median
 from gpualert_common.structs import Struct
 
@@ -45,7 +45,7 @@ class Straggler(Struct, frozen=True):
 def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
     """Return the straggler of a job; None without one, and without enough nodes to compare."""
     trained = [node for node in nodes if _duration(node) >= _LEAST_S]
-    signs = [_find_awaited(trained)]
+    signs = [_find_working_ranks(trained)]
     if len(trained) >= LEAST_GPUS:
         signs += [_find_slow_node(trained, measure) for measure in _MEASURES]
         signs.append(_find_starved_rank(trained))
@@ -64,8 +64,8 @@ def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
     )
 
 
-def _find_awaited(nodes: Sequence[JobNode]) -> Straggler | None:
-    found = find_awaited_ranks(nodes)
+def _find_working_ranks(nodes: Sequence[JobNode]) -> Straggler | None:
+    found = find_slow_ranks(nodes)
     if found is None:
         return None
     text = (

@@ -49,9 +49,9 @@ class PeerWaits(Source):
         why, remedy = find_obstacle()
         if why:
             raise SourceUnavailableError(why, remedy)
-        self._counts = _WaitCounts()
+        self._counts = WaitCounts()
         if run is not None and _has_job_directory(run):
-            reader = _StackReader(run, self._counts)
+            reader = StackReader(run, self._counts)
             threading.Thread(target=reader.run, name="gpualert-peer-waits", daemon=True).start()
 
     def sample(self) -> Iterable[Sample | SourceEvent]:
@@ -62,7 +62,7 @@ class PeerWaits(Source):
 SOURCE: type[Source] = PeerWaits
 
 
-class _WaitCounts:
+class WaitCounts:
     """Counts of the readings and of the waits of each rank, from one thread to another."""
 
     def __init__(self) -> None:
@@ -86,31 +86,32 @@ class _WaitCounts:
             ]
 
 
-class _StackReader:
+class StackReader:
     """Reads the stacks of all ranks again and again, until the process ends.
 
     The times are random and independent of each other, so that no step of the training agrees with
     them, and the share of the waits is that of the time.
     """
 
-    def __init__(self, run: ObservedRun, counts: _WaitCounts) -> None:
+    def __init__(self, run: ObservedRun, counts: WaitCounts) -> None:
         self._tree = SampledTree(run.pid, run.marker)
         self._ranks = RankProcesses()
         self._counts = counts
 
     def run(self) -> None:
+        """Read at random times; never returns."""
         interval_s = _INTERVAL_S
         while True:
             time.sleep(random.expovariate(1.0 / interval_s))
             began = time.monotonic()
             try:
-                self._read_all()
+                self.read()
             except Exception:  # noqa: BLE001 - the boundary of the thread: /proc changes as it is read
                 interval_s = max(interval_s, 60.0)
                 continue
             interval_s = max(_INTERVAL_S, (time.monotonic() - began) / _COST)
 
-    def _read_all(self) -> None:
+    def read(self) -> None:
         """Read the stacks of all ranks; a reading that lacks one of them does not count."""
         ranks = self._ranks.find_workers(self._tree.members())
         if not ranks or not any(_has_peers(one) for one in ranks.values()):

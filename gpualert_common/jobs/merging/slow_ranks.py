@@ -26,7 +26,7 @@ _MOST_SLOW = 4
 """Of so many nodes or ranks, one may be slow; more of them have other work."""
 
 
-class RankWaits(Struct, frozen=True):
+class SampledRank(Struct, frozen=True):
     """The samples of one rank, and those in which it waited, in the parts of the time."""
 
     node: JobNode
@@ -35,7 +35,7 @@ class RankWaits(Struct, frozen=True):
     waits: tuple[int, ...]
 
 
-class AwaitedRanks(Struct, frozen=True):
+class SlowRanks(Struct, frozen=True):
     """The ranks of one node that the others wait for.
 
     ``first`` waits least, in ``waits`` of ``samples``; ``usual`` is the share of the others, and
@@ -51,7 +51,7 @@ class AwaitedRanks(Struct, frozen=True):
     ratio: float
 
 
-def find_awaited_ranks(nodes: Sequence[JobNode]) -> AwaitedRanks | None:
+def find_slow_ranks(nodes: Sequence[JobNode]) -> SlowRanks | None:
     """Return the ranks that the others wait for; None where the samples show none."""
     ranks = list_waits(nodes)
     if len(ranks) < _LEAST_RANKS:
@@ -68,7 +68,7 @@ def find_awaited_ranks(nodes: Sequence[JobNode]) -> AwaitedRanks | None:
     slow = [one for one in ranks if _is_slow(one, parts, share, chance)]
     if first not in slow or not _are_few(slow, ranks):
         return None
-    return AwaitedRanks(
+    return SlowRanks(
         first.node,
         first.rank,
         tuple(sorted(one.rank for one in slow if one.node is first.node)),
@@ -79,27 +79,27 @@ def find_awaited_ranks(nodes: Sequence[JobNode]) -> AwaitedRanks | None:
     )
 
 
-def list_waits(nodes: Iterable[JobNode]) -> list[RankWaits]:
+def list_waits(nodes: Iterable[JobNode]) -> list[SampledRank]:
     """Return the samples of all ranks that have some, of the newest run of each."""
-    found: dict[int, RankWaits] = {}
+    found: dict[int, SampledRank] = {}
     for node in nodes:
         for run in node.runs:
             samples = run.stack_samples
             for one in run.ranks:
                 is_whole = len(samples) == len(one.waits) == PARTS and any(samples)
                 if is_whole and all(map(int.__le__, one.waits, samples)):
-                    found.setdefault(one.rank, RankWaits(node, one.rank, samples, one.waits))
+                    found.setdefault(one.rank, SampledRank(node, one.rank, samples, one.waits))
     return list(found.values())
 
 
-def _list_peers(first: RankWaits, ranks: Sequence[RankWaits]) -> list[RankWaits]:
+def _list_peers(first: SampledRank, ranks: Sequence[SampledRank]) -> list[SampledRank]:
     """Return the ranks of other nodes, or of a job on one node the other ranks."""
     return [one for one in ranks if one.node is not first.node] or [
         one for one in ranks if one is not first
     ]
 
 
-def _is_slow(one: RankWaits, parts: Sequence[int], usual: float, chance: float) -> bool:
+def _is_slow(one: SampledRank, parts: Sequence[int], usual: float, chance: float) -> bool:
     """Return whether a rank waits so much less than usual, and not by chance."""
     samples, waits = _count(one.samples, parts), _count(one.waits, parts)
     return (
@@ -108,7 +108,7 @@ def _is_slow(one: RankWaits, parts: Sequence[int], usual: float, chance: float) 
     )
 
 
-def _are_few(slow: Sequence[RankWaits], ranks: Sequence[RankWaits]) -> bool:
+def _are_few(slow: Sequence[SampledRank], ranks: Sequence[SampledRank]) -> bool:
     """Return whether the slow ranks are those of few nodes, or few of a single node."""
     nodes, slow_nodes = {one.node.title for one in ranks}, {one.node.title for one in slow}
     if len(nodes) > 1:
@@ -116,13 +116,13 @@ def _are_few(slow: Sequence[RankWaits], ranks: Sequence[RankWaits]) -> bool:
     return len(slow) <= max(1, len(ranks) // _MOST_SLOW)
 
 
-def _rate(ranks: Iterable[RankWaits], parts: Sequence[int], usual: float) -> float:
+def _rate(ranks: Iterable[SampledRank], parts: Sequence[int], usual: float) -> float:
     """Return the work of a usual rank relative to that of these."""
     share = _share(ranks, parts)
     return (1 - usual) / (1 - share) if share < 1 else math.inf
 
 
-def _share(ranks: Iterable[RankWaits], parts: Sequence[int]) -> float:
+def _share(ranks: Iterable[SampledRank], parts: Sequence[int]) -> float:
     """Return the share of the samples in which ranks waited; 1 where there are no samples."""
     samples = waits = 0
     for one in ranks:
