@@ -545,11 +545,12 @@ LOSSES = [
 ]
 
 
-def slow(node: int, times: float = 1.0, **measured: float) -> Digest:
-    """Return the digest of a node that completed, with the step times of its ranks."""
+def slow(node: int, step_s: float = 1.0, clock_ratio: float | None = None) -> Digest:
+    """Return the digest of a node that completed, with the time of a step."""
     digest = end(compose(node), "none")
-    ranks = tuple(replace(one, step_s=times) for one in digest.ranks)
-    return replace(digest, ranks=ranks, telemetry=TelemetryDigest(gpus=GPUS, **measured))
+    progress = ProgressDigest(position=1000.0, pace_s=step_s)
+    telemetry = TelemetryDigest(gpus=GPUS, clock_ratio=clock_ratio)
+    return replace(digest, progress=progress, telemetry=telemetry)
 
 
 ENDS = [
@@ -560,7 +561,7 @@ ENDS = [
         *("unknown", "gpu7"),
         now=LATER,
     ),
-    Case("slow rank", lambda: [*map(slow, range(7)), slow(7, 2.0)], "straggler", "gpu7"),
+    Case("slow node", lambda: [*map(slow, range(7)), slow(7, 2.0)], "straggler", "gpu7"),
     Case("a little slower", lambda: [*map(slow, range(7)), slow(7, 1.25)], "none", None),
     Case(
         "two nodes: which one?",

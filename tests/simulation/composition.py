@@ -16,6 +16,7 @@ from gpualert_common.jobs.digests.digest import (
     StackGroupDigest,
     TelemetryDigest,
 )
+from gpualert_common.jobs.digests.wait_digests import PARTS
 from gpualert_common.stacks.activities import StackActivity
 from gpualert_common.structs import replace
 from tests.simulation.endings import LOST_HOST, RANK, make_template
@@ -27,6 +28,8 @@ _STALL_S = 90.0
 """Time after which the flight recorder or NCCL's RAS shows a stall."""
 _STACKS_S = 120.0
 _WARNS_S = 300.0
+_STACK_SAMPLES = 20
+"""Readings of the stacks of eight ranks in a fifth of half an hour, on a busy machine."""
 
 
 def compose_running(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
@@ -181,7 +184,7 @@ def _compose_ranks(
                 completed=entered if waits else None,
                 pending="all_reduce of 25000000 elements" if waits else "",
                 gpu_percent=load,
-                step_s=_step_of(job, node, rank, slow, chance),
+                waits=_count_waits(node, rank, slow, chance),
             )
         )
     return ranks
@@ -197,14 +200,15 @@ def _load_of_straggler(node: SimulatedNode, rank: int, chance: Random) -> float:
     return chance.uniform(95, 100)
 
 
-def _step_of(
-    job: SimulatedJob, node: SimulatedNode, rank: int, slow: float, chance: Random
-) -> float | None:
-    """Return the time of a step without the waits for others, where the ranks' logs have it."""
-    if job.fault != "straggler" or not node.slow_sign.startswith("step"):
-        return None
+def _count_waits(node: SimulatedNode, rank: int, slow: float, chance: Random) -> tuple[int, ...]:
+    """Return the waits of a rank for others in samples of its stack, where gloo shows them."""
+    if slow <= 1 or node.slow_sign != "waits":
+        return ()
     own = slow if rank in node.slow_ranks else 1.0
-    return job.step_s * own * chance.uniform(0.97, 1.03)
+    share = max(0.05, 1.0 - own * chance.uniform(0.9, 1.0) / slow)
+    return tuple(
+        sum(chance.random() < share for _sample in range(_STACK_SAMPLES)) for _part in range(PARTS)
+    )
 
 
 def _compose_telemetry(node: SimulatedNode, slow: float, chance: Random) -> TelemetryDigest:
@@ -217,6 +221,7 @@ def _compose_telemetry(node: SimulatedNode, slow: float, chance: Random) -> Tele
         clock_ratio=chance.uniform(0.35, 0.55) if is_throttled else chance.uniform(0.93, 1.0),
         host_bytes=300 * _GIB * chance.uniform(0.9, 1.1),
         cpu_cores=chance.uniform(8, 24),
+        stack_samples=(_STACK_SAMPLES,) * PARTS if slow > 1 and node.slow_sign == "waits" else (),
     )
 
 

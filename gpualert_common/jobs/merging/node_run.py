@@ -32,6 +32,7 @@ _MOST_TIME = 1e11
 _MOST_OBSERVATIONS = 12
 _MOST_RANKS_OF_NODE = 256
 _MOST_GROUPS = 64
+_MOST_PARTS, _MOST_COUNT = 8, 1_000_000
 _TEXT, _SHORT = 400, 120
 
 
@@ -71,6 +72,7 @@ class NodeRun(Struct, frozen=True, kw_only=True, eq=False):
     has_loss: bool = False
     gpu_percent: float | None = None
     clock_ratio: float | None = None
+    stack_samples: tuple[int, ...] = ()
 
     @property
     def place(self) -> int | str:
@@ -122,6 +124,7 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         has_loss=progress is not None and progress.loss is not None,
         gpu_percent=None if telemetry is None else _keep_bounded(telemetry.gpu_percent, 1e4),
         clock_ratio=None if telemetry is None else _positive(telemetry.clock_ratio),
+        stack_samples=() if telemetry is None else _shorten_counts(telemetry.stack_samples),
     )
 
 
@@ -164,11 +167,17 @@ def _correct_ranks(digest: Digest, offset_s: float) -> tuple[RankDigest, ...]:
             completed=_index(one.completed, 1 << 62),
             pending=sys.intern(one.pending[:_SHORT]),
             gpu_percent=_keep_bounded(one.gpu_percent, 1e4),
-            step_s=_positive(one.step_s),
+            waits=_shorten_counts(one.waits),
         )
         for one in digest.ranks[:_MOST_RANKS_OF_NODE]
         if 0 <= one.rank < MOST_RANKS
     )
+
+
+def _shorten_counts(counts: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the counts of the parts of a time; none where one of them is absurd."""
+    is_sound = len(counts) <= _MOST_PARTS and all(0 <= one <= _MOST_COUNT for one in counts)
+    return counts if is_sound else ()
 
 
 def _shorten_stacks(digest: Digest) -> tuple[StackGroupDigest, ...]:
