@@ -1,6 +1,6 @@
 """Runs that are jobs of Slurm: launched with a guardian, and continued by a new follower.
 
-The child of such a run is :mod:`gpualert_common.slurm.batch_job`.  Also a program
+The child of such a run is :mod:`gpualert_common.slurm.submissions.batch_job`.  Also a program
 (:mod:`gpualert_common.processes.program`): it continues the submissions of the state directories
 that are its arguments.
 """
@@ -20,10 +20,10 @@ from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import SUCCESSOR, Record
 from gpualert_common.record_locations import RUNS, list_state_dirs, new_run_id
 from gpualert_common.settings import Setting, load_settings
-from gpualert_common.slurm.follower_command import CANCEL_S, make_command
 from gpualert_common.slurm.live_jobs import is_slurm_id, read_accounted_tasks, read_tasks
-from gpualert_common.slurm.sbatch_options import find_refusal, read_options
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions.follower_command import CANCEL_S, make_command
+from gpualert_common.slurm.submissions.sbatch_options import find_refusal, read_options
+from gpualert_common.slurm.submissions.submission import (
     MARK_PREFIX,
     Submission,
     SubmissionRequest,

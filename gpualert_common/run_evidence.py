@@ -22,7 +22,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number, is_time
 from gpualert_common.record import INDEX, Record
-from gpualert_common.slurm.follower_command import submission_path
+from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.spec import OBSERVER, Ending
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import STACKS, read_dumps

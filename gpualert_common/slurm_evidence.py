@@ -11,7 +11,7 @@ from gpualert_common.model import StopOrigin
 from gpualert_common.quantities import is_seconds, is_time
 from gpualert_common.slurm.job_status import ask_slurm
 from gpualert_common.slurm.states import SlurmState
-from gpualert_common.slurm.submission import find_followed_job
+from gpualert_common.slurm.submissions.submission import find_followed_job
 from gpualert_common.slurm.users import describe_user
 from gpualert_common.spec import Ending
 from gpualert_common.stop_origin import find_origin, is_own_decision

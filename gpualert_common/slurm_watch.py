@@ -28,8 +28,8 @@ from gpualert_common.slurm.live_jobs import (
     read_accounted_tasks,
     read_tasks,
 )
-from gpualert_common.slurm.output_copy import ANOTHER_OWNER
-from gpualert_common.slurm.submission import MARK_PREFIX
+from gpualert_common.slurm.submissions.output_copy import ANOTHER_OWNER
+from gpualert_common.slurm.submissions.submission import MARK_PREFIX
 from gpualert_common.slurm.users import may_copy
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.structs import Struct

@@ -18,7 +18,7 @@ from gpualert_common.record import VERDICT, Record
 from gpualert_common.record.marks import find_state_dir
 from gpualert_common.report.closing_lines import write_closing_lines
 from gpualert_common.report.terminal import TerminalLayout
-from gpualert_common.slurm.submission import find_submission
+from gpualert_common.slurm.submissions.submission import find_submission
 from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.stop_origin import STOP_COMMAND
 from gpualert_common.stop_request import make_sender

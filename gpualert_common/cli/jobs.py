@@ -11,7 +11,7 @@ from gpualert_common.cli import printing
 from gpualert_common.cli.records import open_records
 from gpualert_common.errors import RecordError, StoreError, UsageError
 from gpualert_common.job_store.opening import open_store
-from gpualert_common.jobs.loading import (
+from gpualert_common.jobs.reading.loading import (
     LoadedJob,
     find_keys,
     is_short_for,
@@ -19,7 +19,7 @@ from gpualert_common.jobs.loading import (
     load_job,
     load_recorded_job,
 )
-from gpualert_common.jobs.reader_clock import ReaderClock
+from gpualert_common.jobs.reading.reader_clock import ReaderClock
 from gpualert_common.launch_record import JobMembership
 from gpualert_common.settings import load_settings
 from gpualert_common.structs import Struct

@@ -22,13 +22,13 @@ from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
 from gpualert_common.record_locations import list_state_dirs, new_run_id
 from gpualert_common.settings import name_origin
-from gpualert_common.slurm.follower_command import (
+from gpualert_common.slurm.submissions.follower_command import (
     CANCEL_S,
     make_command,
     submission_path,
 )
-from gpualert_common.slurm.sbatch_options import read_options
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions.sbatch_options import read_options
+from gpualert_common.slurm.submissions.submission import (
     MARK_PREFIX,
     SUBMISSIONS,
     Submission,
@@ -325,6 +325,6 @@ def main(path: str) -> NoReturn:
     """
     if os.fork():
         os._exit(0)
-    from gpualert_common.slurm import batch_job  # heavy; a task that submits needs none
+    from gpualert_common.slurm.submissions import batch_job  # heavy; a task that submits needs none
 
     batch_job.main(path)

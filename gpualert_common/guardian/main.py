@@ -100,12 +100,12 @@ def _supervise(message: dict[str, Any]) -> None:
 
 def _continue_job(record: Record) -> None:
     """Have a job of Slurm followed again whose follower was killed; not that of an attempt."""
-    from gpualert_common.slurm.follower_command import CONTINUATION, submission_path
+    from gpualert_common.slurm.submissions.follower_command import CONTINUATION, submission_path
 
     path = submission_path(record.spec.command)
     if path is None or record.spec.custody is not None:
         return
-    from gpualert_common.slurm.submission import needs_follower
+    from gpualert_common.slurm.submissions.submission import needs_follower
 
     if needs_follower(path):
         try:

@@ -12,10 +12,10 @@ import pytest
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import StoredFile
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.job_reading import BATCH, JobReader
 from gpualert_common.jobs.job_report import NodeState
-from gpualert_common.jobs.loading import find_keys, list_jobs, load_job
-from gpualert_common.jobs.reader_clock import ReaderClock
+from gpualert_common.jobs.reading.job_reading import BATCH, JobReader
+from gpualert_common.jobs.reading.loading import find_keys, list_jobs, load_job
+from gpualert_common.jobs.reading.reader_clock import ReaderClock
 from gpualert_common.processes.host import host_name
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, INTERVAL_S, KEY, compose, end

@@ -14,13 +14,13 @@ import pytest
 
 from gpualert_common.codec import encode
 from gpualert_common.jobs.digests.digest_codec import decode_file
-from gpualert_common.jobs.isolated_reading import (
+from gpualert_common.jobs.job_report import JOB_REPORT, JobReport, NodePart, NodeState, NodeSummary
+from gpualert_common.jobs.reading.isolated_reading import (
     READING_PROGRAM,
     JobReading,
     ReadingRequest,
     read_job,
 )
-from gpualert_common.jobs.job_report import JOB_REPORT, JobReport, NodePart, NodeState, NodeSummary
 from gpualert_common.pages.node_grid import MOST_MARKS, NodeKind, draw_nodes, draw_sample, find_kind
 from gpualert_common.pages.node_rows import fold_nodes
 from gpualert_common.pages.report import load_sections, render_report

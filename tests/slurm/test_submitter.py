@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm import submitter
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions import submitter
+from gpualert_common.slurm.submissions.submission import (
     Submission,
     SubmissionRequest,
     SubmissionStep,

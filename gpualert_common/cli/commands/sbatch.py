@@ -51,7 +51,7 @@ def execute(options: argparse.Namespace) -> int:
     """Submit the job, and exit with its status unless it is left to the background."""
     from gpualert_common.batch_runs import BatchTerms, launch_batch_run
     from gpualert_common.settings.values import parse_duration
-    from gpualert_common.slurm.sbatch_options import read_options
+    from gpualert_common.slurm.submissions.sbatch_options import read_options
 
     arguments = options.command[1:] if options.command[:1] == ["--"] else options.command
     if shutil.which("sbatch") is None:

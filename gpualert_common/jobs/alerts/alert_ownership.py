@@ -29,8 +29,8 @@ from gpualert_common.jobs.alerts.claim_release import (
 )
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
-from gpualert_common.jobs.job_reading import JobReader
 from gpualert_common.jobs.job_report import JobReport, JobState
+from gpualert_common.jobs.reading.job_reading import JobReader
 from gpualert_common.jobs.renewal.clocks import correct_time
 from gpualert_common.report.formatting import one_line
 from gpualert_common.structs import replace
@@ -71,7 +71,7 @@ class JobAlert:
 
     The owner of the claim sends the alert at ``latest_at`` even if the job is not settled: a
     process that ends with its container has no more time.  ``threads`` as for
-    :class:`~gpualert_common.jobs.job_reading.JobReader`.
+    :class:`~gpualert_common.jobs.reading.job_reading.JobReader`.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ import time
 from gpualert_common.errors import GPUAlertError, StoreError
 from gpualert_common.jobs.digests.digest_collection import DigestCollector, Renewal
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.opening import open_job_directory
+from gpualert_common.jobs.reading.opening import open_job_directory
 from gpualert_common.jobs.renewal.clock_exchange import ClockExchange, ExchangeTimes
 from gpualert_common.jobs.renewal.renewal_schedule import RenewalSchedule
 from gpualert_common.jobs.renewal.renewal_state import StoreNotes, read_state, store_state

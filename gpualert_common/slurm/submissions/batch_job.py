@@ -18,9 +18,9 @@ from typing import NoReturn
 from gpualert_common.errors import GPUAlertError, SlurmError
 from gpualert_common.printable_text import make_printable
 from gpualert_common.processes.host import host_name
-from gpualert_common.slurm.job_follower import JobEnd, JobFollower
-from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
-from gpualert_common.slurm.submitter import JobSubmitter
+from gpualert_common.slurm.submissions.job_follower import JobEnd, JobFollower
+from gpualert_common.slurm.submissions.submission import Submission, SubmissionStep, SubmittedJob
+from gpualert_common.slurm.submissions.submitter import JobSubmitter
 from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.structs import replace
 

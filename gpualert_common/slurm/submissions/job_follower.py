@@ -8,11 +8,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.cancellation import cancel, terminate
 from gpualert_common.slurm.invocation import is_transient
 from gpualert_common.slurm.live_jobs import BatchTask, read_accounted_tasks, read_tasks
-from gpualert_common.slurm.output_copy import OutputCopy
-from gpualert_common.slurm.submission import SubmittedJob
+from gpualert_common.slurm.submissions.cancellation import cancel, terminate
+from gpualert_common.slurm.submissions.output_copy import OutputCopy
+from gpualert_common.slurm.submissions.submission import SubmittedJob
 from gpualert_common.structs import Struct, replace
 
 _STDOUT, _STDERR = 1, 2

@@ -229,7 +229,7 @@ class Submission:
 
 def find_submission(command: Sequence[str]) -> Submission | None:
     """Return the submission that the follower with this command follows; None for others."""
-    from gpualert_common.slurm.follower_command import submission_path
+    from gpualert_common.slurm.submissions.follower_command import submission_path
 
     path = submission_path(command)
     if path is None:

@@ -11,8 +11,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponent
 from gpualert_common.errors import SlurmError
 from gpualert_common.slurm.invocation import ProgramAnswer, describe_failure, invoke, is_transient
 from gpualert_common.slurm.live_jobs import find_job, is_slurm_id
-from gpualert_common.slurm.sbatch_options import add_mark, find_clusters
-from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
+from gpualert_common.slurm.submissions.sbatch_options import add_mark, find_clusters
+from gpualert_common.slurm.submissions.submission import Submission, SubmissionStep, SubmittedJob
 from gpualert_common.structs import replace
 
 SUBMIT_S = 120.0
