@@ -71,6 +71,7 @@ class _Attempt:
         """Time of the last end."""
         self._started_at = first.started_at
         self._places: dict[int | str, list[NodeRun]] = {}
+        self._first_ends: dict[int | str, float] = {}
         self._late: list[NodeRun] = []
         self._votes: dict[int, int] = defaultdict(int)
         self.add(first)
@@ -83,21 +84,26 @@ class _Attempt:
     def add(self, run: NodeRun) -> None:
         if self._places and run.started_at > self.ended_at:
             self._late.append(run)
-        before = self._places.get(run.place, [])
-        self._places[run.place] = [*(one for one in before if find_end(one) >= run.started_at), run]
+        runs = self._places.setdefault(run.place, [])
+        end = find_end(run)
+        first_end = self._first_ends.get(run.place, end)
+        if run.started_at > first_end:
+            runs[:] = [one for one in runs if find_end(one) >= run.started_at]
+            first_end = min(map(find_end, runs), default=end)
+        runs.append(run)
+        self._first_ends[run.place] = min(end, first_end)
         if run.nodes is not None:
             self._votes[run.nodes] += 1
-        self.ended_at = max(find_end(run), self.ended_at)
+        self.ended_at = max(end, self.ended_at)
 
     def has_room_for(self, run: NodeRun) -> bool:
         """Return whether a run belongs to this attempt."""
-        before = self._places.get(run.place)
-        if before is not None and run.started_at > min(map(find_end, before)):
+        if run.started_at > self._first_ends.get(run.place, run.started_at):
             return self._goes_on_without(run)
         if run.started_at <= self.ended_at:
             return True
         expected = max(self._votes, key=lambda nodes: self._votes[nodes], default=0)
-        is_missing = before is None and len(self._places) < expected
+        is_missing = run.place not in self._places and len(self._places) < expected
         return is_missing and run.started_at <= self._started_at + START_SPREAD_S
 
     def _goes_on_without(self, run: NodeRun) -> bool:
