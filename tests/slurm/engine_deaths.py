@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,8 @@ from typing import Any
 from tests.slurm.batch_scene import BatchScene
 
 StartAttempt = Callable[[BatchScene, int], "subprocess.Popen[str]"]
-"""Starts the attempt of this number, at a command that exits with 7 after a second."""
+"""Starts the attempt of this number."""
 
-STATUS = 7
 MOMENTS = ("start", "run", "launch", "submitting", "submitted", "ended")
 """Steps of the protocol from which the time of a death is counted."""
 _MOST_DEATHS = 3
@@ -35,8 +35,37 @@ class Death:
     with_guardian: bool
 
 
-def plan(count: int, chance: random.Random, start_s: float) -> list[list[Death]]:
-    """Return so many deaths, those of one task in one list; an attempt takes ``start_s`` to act."""
+def kill_at_random(
+    scenes: Callable[[int], BatchScene],
+    start: StartAttempt,
+    check_end: Callable[[subprocess.Popen[str]], None],
+    *,
+    count: int,
+    status: int,
+    at_once: int,
+    start_s: float,
+) -> str:
+    """Kill so many attempts, of several tasks; return the counts for people.
+
+    Fails if a job was submitted beside another one, or if ``check_end`` does at the end of the last
+    attempt at a task.  ``status`` is that of the job; an attempt takes ``start_s`` to act.
+    """
+
+    def kill(index: int, deaths: Sequence[Death]) -> tuple[list[str], int]:
+        scene = scenes(index)
+        steps, last = _kill_attempts(scene, start, deaths)
+        if steps[-1] != "reported":
+            check_end(start(scene, last + 1))
+        return steps, _count_jobs(scene, status)
+
+    planned = _plan(count, random.Random(), start_s)
+    with ThreadPoolExecutor(at_once) as pool:
+        ends = list(pool.map(kill, range(len(planned)), planned))
+    return _summarize([steps for steps, _jobs in ends], [jobs for _steps, jobs in ends])
+
+
+def _plan(count: int, chance: random.Random, start_s: float) -> list[list[Death]]:
+    """Return so many deaths, those of one task in one list."""
     planned: list[list[Death]] = []
     while count > 0:
         some = min(count, chance.randint(1, _MOST_DEATHS))
@@ -51,14 +80,14 @@ def _draw(chance: random.Random, start_s: float) -> Death:
     return Death(moment, chance.uniform(0.0, longest_s), chance.random() < 0.5)
 
 
-def kill_attempts(
+def _kill_attempts(
     scene: BatchScene, start: StartAttempt, deaths: Sequence[Death]
 ) -> tuple[list[str], int]:
     """Kill one attempt after the other; return the steps at which they died, and the last number.
 
     An attempt that ends before its death has reported the status of the job; so have those after.
     """
-    steps = []
+    steps: list[str] = []
     for number, death in enumerate(deaths, 1):
         attempt = start(scene, number)
         before = _read_pointers(scene)
@@ -77,7 +106,7 @@ def kill_attempts(
     return steps, len(deaths)
 
 
-def count_jobs(scene: BatchScene) -> int:
+def _count_jobs(scene: BatchScene, status: int) -> int:
     """Return the number of jobs of the task; fails if one was submitted beside another.
 
     An attempt that had taken the result is a failure, after which a new job is right.
@@ -86,12 +115,14 @@ def count_jobs(scene: BatchScene) -> int:
     jobs = [scene.jobs_with(mark) for mark in marks]
     assert all(len(some) <= 1 for some in jobs), dict(zip(marks, jobs, strict=True))
     count = sum(map(len, jobs))
-    taken = [run for run in _records(scene) if (run / "claim.json").exists() and _has_status(run)]
+    taken = [
+        run for run in _records(scene) if (run / "claim.json").exists() and _has_status(run, status)
+    ]
     assert 1 <= count <= max(1, len(taken)), (marks, jobs, [run.name for run in taken])
     return count
 
 
-def summarize(steps: Sequence[Sequence[str]], jobs: Sequence[int]) -> str:
+def _summarize(steps: Sequence[Sequence[str]], jobs: Sequence[int]) -> str:
     """Return the counts of a whole test for people."""
     died = Counter(step for some in steps for step in some if step != "reported")
     ended = sum(step == "reported" for some in steps for step in some)
@@ -149,8 +180,8 @@ def _has_launched(run: Path) -> bool:
     return events.exists() and '"launched"' in events.read_text()
 
 
-def _has_status(run: Path) -> bool:
+def _has_status(run: Path, status: int) -> bool:
     found: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError):
         found = json.loads((run / "exit.json").read_text())
-    return found.get("code") == STATUS
+    return found.get("code") == status

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import random
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.slurm.batch_scene import BatchScene
-from tests.slurm.engine_deaths import STATUS, Death, count_jobs, kill_attempts, plan, summarize
+from tests.slurm.engine_deaths import kill_at_random
 from tests.slurm.engine_scene import find, finish, start
 from tests.slurm_cluster import SlurmCluster
 
-AT_ONCE = 8
-"""Tasks at a time: most of the time they wait."""
-START_S = 2.0
-"""An attempt has launched its run by then, also on a busy machine."""
-COMMAND = f"sleep 1; exit {STATUS}"
+STATUS = 7
 
 
 @pytest.mark.nightly
 def test_one_job_in_200_deaths(slurm: SlurmCluster, tmp_path: Path) -> None:
     """After 200 deaths each task has one job, whose status the last attempt has."""
     tmp_path.chmod(0o755)
-    planned = plan(200, random.Random(), START_S)
 
-    def kill(index: int, deaths: list[Death]) -> tuple[list[str], int]:
-        scene = BatchScene(slurm, tmp_path / str(index))
-        steps, last = kill_attempts(scene, lambda one, number: start(one, COMMAND, number), deaths)
-        if steps[-1] != "reported":
-            told = finish(start(scene, COMMAND, last + 1))
-            assert find(told, "exit_code") == [STATUS], (deaths, steps, told)
-        return steps, count_jobs(scene)
+    def check_end(attempt: subprocess.Popen[str]) -> None:
+        told = finish(attempt)
+        assert find(told, "exit_code") == [STATUS], told
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        ends = list(pool.map(kill, range(len(planned)), planned))
-    print(summarize([steps for steps, _jobs in ends], [jobs for _steps, jobs in ends]))
+    counts = kill_at_random(
+        lambda index: BatchScene(slurm, tmp_path / str(index)),
+        lambda scene, number: start(scene, f"sleep 1; exit {STATUS}", number),
+        check_end,
+        count=200,
+        status=STATUS,
+        at_once=8,
+        start_s=2.0,
+    )
+    print(counts)
