@@ -172,6 +172,11 @@ class Submission:
         return os.path.join(self.path, _SCRIPT)
 
     @property
+    def is_complete(self) -> bool:
+        """False for a submission whose creation was interrupted: nobody has acted on it."""
+        return os.path.lexists(os.path.join(self.path, _REQUEST))
+
+    @property
     def request(self) -> SubmissionRequest:
         """The request.  Raises RecordError if there is none."""
         fields = self._directory.read_json(_REQUEST, _MOST_JSON_BYTES)
