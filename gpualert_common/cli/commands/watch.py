@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import pwd
 import time
 from collections.abc import Mapping
 
@@ -60,6 +61,8 @@ def _watch_user(user: str, settings: Mapping[str, Setting], interval_s: float) -
     """Print a line for each job that ends, until Ctrl-C."""
     from gpualert_common.slurm_watch import SlurmUserWatch
 
+    if not user.isdigit():
+        _check_user(user)
     watch = SlurmUserWatch(user, settings)
     while True:
         try:
@@ -68,5 +71,15 @@ def _watch_user(user: str, settings: Mapping[str, Setting], interval_s: float) -
                 text = "no verdict" if verdict is None else verdict.headline
                 printing.print_lines(f"{record.run_id}  {record.spec.name}  {text}")
         except SlurmError as error:
+            if error.is_missing:
+                raise
             printing.print_notes(f"gpualert: {error}")
         time.sleep(interval_s)
+
+
+def _check_user(user: str) -> None:
+    """Raise UsageError for an unknown user: squeue would list no job, and not fail."""
+    try:
+        pwd.getpwnam(user)
+    except KeyError:
+        raise UsageError(f"--user: this machine does not know the user {user!r}") from None
