@@ -55,6 +55,14 @@ def print_notes(*lines: str, colours: bool = False) -> None:
         pass  # nobody reads it
 
 
+def choose_streams() -> str:
+    """Return "apart", or "merged" if stdout and stderr are one terminal or file.
+
+    Separate logs of the two would lose their order.
+    """
+    return "merged" if os.path.samestat(os.fstat(1), os.fstat(2)) else "apart"
+
+
 def terminal_columns(default: int) -> int:
     """Return the width of the terminal, the default without one."""
     import shutil

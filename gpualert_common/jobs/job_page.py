@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from gpualert_common.jobs.job_view import JobView
@@ -17,8 +16,7 @@ _MOST_MARKDOWN_ROWS = 40
 
 def format_job(view: JobView, layout: TerminalLayout, width: int) -> list[str]:
     """Return the lines of the page; the table is at most *width* columns wide."""
-    lasted_s = find_duration(view)
-    lines = render_page(view, layout, lasted_s=lasted_s, facts=view.facts)
+    lines = render_page(view, layout, lasted_s=view.duration_s, facts=view.facts)
     return [*lines, "", *format_nodes(view.rows, width, colours=layout.colours)]
 
 
@@ -42,7 +40,7 @@ def format_nodes(rows: Sequence[JobRow], width: int, *, colours: bool = False) -
 def format_markdown(view: JobView) -> str:
     """Return the page as Markdown, with a table of the nodes."""
     page = markdown.render_page(
-        view, lasted_s=find_duration(view), facts=view.facts, more=view.next_command
+        view, lasted_s=view.duration_s, facts=view.facts, more=view.next_command
     )
     lines = ["", "### Nodes", "", _markdown_row(_TITLES), _markdown_row(["---"] * len(_TITLES))]
     lines += [
@@ -58,13 +56,6 @@ def format_markdown(view: JobView) -> str:
         for row in view.rows[:_MOST_MARKDOWN_ROWS]
     ]
     return page.rstrip("\n") + "\n" + "\n".join(lines) + "\n"
-
-
-def find_duration(view: JobView) -> float:
-    """Return the time that a job lasted, or has lasted until now."""
-    if view.duration_s is not None:
-        return view.duration_s
-    return max(0.0, time.time() - view.started_at)
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

@@ -101,3 +101,14 @@ class JobReport(Struct, frozen=True, kw_only=True):
     def has_all_ends(self) -> bool:
         """True once all runs of the job have ended, and have a digest."""
         return all(one.state is NodeState.ENDED for one in self.nodes)
+
+    @property
+    def node_count(self) -> int:
+        """Number of the nodes that are known, or expected."""
+        return max(len(self.nodes), self.expected_nodes or 0)
+
+    @property
+    def culprit(self) -> NodeSummary | None:
+        """The first node with the root cause; None where the job as a whole has it."""
+        first = self.nodes[0] if self.nodes else None
+        return first if first is not None and first.part is NodePart.CULPRIT else None

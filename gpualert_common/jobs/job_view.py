@@ -5,6 +5,7 @@ All texts have passed the sanitizer.  Rows of nodes that say the same are folded
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -13,7 +14,8 @@ from gpualert_common.jobs.job_report import JobReport, JobState, NodePart, NodeS
 from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.processes.rank_names import format_numbers, read_ranges
 from gpualert_common.report.alerted_job import JobRow
-from gpualert_common.report.formatting import duration, short_duration, time
+from gpualert_common.report.formatting import duration, short_duration
+from gpualert_common.report.formatting import time as format_time
 from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
 from gpualert_common.report.verdict_view import VerdictView, to_finite_number, verdict_fields
 
@@ -60,10 +62,7 @@ class JobView(VerdictView, frozen=True, kw_only=True):
 def view_job(report: JobReport, masks: Masks, *, zone: str = "UTC", damaged: int = 0) -> JobView:
     """Return the view of a job; its times are those of the store, in UTC or the local zone."""
     text = TextSanitizer(masks)
-    count = max(len(report.nodes), report.expected_nodes or 0)
-    is_over = report.ended_at is not None
-    lasted = max(0.0, (report.ended_at or 0.0) - report.started_at) if is_over else None
-    culprit = next((one for one in report.nodes if one.part is NodePart.CULPRIT), None)
+    culprit = report.culprit
     return JobView(
         state=None,
         **verdict_fields(report.verdict, text),
@@ -72,17 +71,32 @@ def view_job(report: JobReport, masks: Masks, *, zone: str = "UTC", damaged: int
         job_state=_STATES[report.state],
         attempt=report.attempt,
         attempts=report.attempts,
-        node_count=count,
+        node_count=report.node_count,
         world_size=report.world_size,
         started_at=report.started_at,
         ended_at=report.ended_at,
-        duration_s=lasted,
+        duration_s=find_duration(report),
         culprit_host=text.line(culprit.host) if culprit else "",
         culprit_path=text.line(culprit.record_path) if culprit else "",
         rows=tuple(_list_rows(report, text)),
         facts=tuple((label, value) for label, value in _facts(report, text, zone, damaged)),
         next_command=text.line(f"gpualert job {report.job}"),
     )
+
+
+def find_duration(report: JobReport) -> float | None:
+    """Return the duration of a job up to its end, or to now; None without a start."""
+    if not report.started_at:
+        return None
+    until = report.ended_at if report.ended_at is not None else time.time()
+    return max(0.0, until - report.started_at)
+
+
+def find_root_time(report: JobReport) -> float | None:
+    """Return the time of the root cause of a job; None where it is not known."""
+    at = to_finite_number(report.verdict.details.get("root_at"))
+    culprit = report.culprit
+    return culprit.failed_at if at is None and culprit is not None else at
 
 
 def _facts(
@@ -94,13 +108,12 @@ def _facts(
     if report.attempt > 1 or report.attempts > 1:
         yield "Attempt", f"{report.attempt}; digests of {report.attempts} are kept"
     size = f", {report.world_size} ranks" if report.world_size else ""
-    count = max(len(report.nodes), report.expected_nodes or 0)
-    yield "Nodes", f"{count}{size}"
+    yield "Nodes", f"{report.node_count}{size}"
     lasted = ""
     if report.ended_at is not None:
         lasted = f", lasted {duration(max(0.0, report.ended_at - report.started_at))}"
-    yield "Started", time(report.started_at, zone) + lasted
-    culprit = next((one for one in report.nodes if one.part is NodePart.CULPRIT), None)
+    yield "Started", format_time(report.started_at, zone) + lasted
+    culprit = report.culprit
     if culprit is not None and culprit.record_path:
         yield "Record", f"{text.line(culprit.record_path)} on {text.line(culprit.host)}"
     if damaged:
@@ -113,7 +126,7 @@ def _facts(
 def _list_rows(report: JobReport, text: TextSanitizer) -> Iterator[JobRow]:
     """Yield the culprits, then the other nodes; those that say the same in one row if there are
     many."""
-    root_at = to_finite_number(report.verdict.details.get("root_at"))
+    root_at = find_root_time(report)
     groups: dict[object, list[NodeSummary]] = defaultdict(list)
     is_long = len(report.nodes) > MOST_ROWS
     for number, node in enumerate(report.nodes):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 
 from gpualert_common.jobs.job_report import JobReport, JobState, NodePart, NodeSummary
-from gpualert_common.jobs.job_view import view_job
+from gpualert_common.jobs.job_view import find_duration, find_root_time, view_job
 from gpualert_common.pages.node_grid import MOST_MARKS, NodeGrid, draw_nodes
 from gpualert_common.pages.node_rows import (
     FEW_NODES,
     NodeRow,
     fold_nodes,
     make_node_rows,
-    read_root_time,
 )
 from gpualert_common.report.formatting import short_duration
 from gpualert_common.report.formatting import time as format_time
@@ -79,7 +77,7 @@ def make_job_overview(
     nodes = report.nodes
     own = find_own_node(nodes, run_id)
     is_folded = len(nodes) > FEW_NODES
-    root_at = read_root_time(report)
+    root_at = find_root_time(report)
     fold = fold_nodes if is_folded else make_node_rows
     rows = fold(nodes, text, own, root_at)
     shown = nodes[first_row : first_row + most_rows] if is_folded else ()
@@ -90,7 +88,7 @@ def make_job_overview(
         status=describe_job_state(report, view),
         view=view,
         summary=_summarize(report, view),
-        own_part=_describe_part(own, nodes, text),
+        own_part=_describe_part(own, report, text),
         facts=tuple(_list_facts(report, view, zone)),
         grid=draw_nodes(nodes, most_marks),
         rows=tuple(rows[:most_folded]),
@@ -117,17 +115,9 @@ def describe_job_state(report: JobReport, view: VerdictView) -> str:
     return words[:1].upper() + words[1:]
 
 
-def find_duration(report: JobReport) -> float | None:
-    """Return the duration of a job up to its end, or to now; None without a start."""
-    if not report.started_at:
-        return None
-    until = report.ended_at if report.ended_at is not None else time.time()
-    return max(0.0, until - report.started_at)
-
-
 def count_nodes(report: JobReport) -> str:
     """Return the number of nodes and of ranks in words, such as "8 nodes, 64 ranks"."""
-    count = max(len(report.nodes), report.expected_nodes or 0)
+    count = report.node_count
     words = f"{count:,} node{'s' if count != 1 else ''}"
     return words + (f", {report.world_size:,} ranks" if report.world_size else "")
 
@@ -140,13 +130,10 @@ def _summarize(report: JobReport, view: VerdictView) -> str:
     return view.summarize(find_duration(report))
 
 
-def _describe_part(
-    own: NodeSummary | None, nodes: Sequence[NodeSummary], text: TextSanitizer
-) -> str:
+def _describe_part(own: NodeSummary | None, report: JobReport, text: TextSanitizer) -> str:
     if own is None:
         return ""
-    culprit = nodes[0] if nodes and nodes[0].part is NodePart.CULPRIT else None
-    name = text.line(culprit.host) if culprit is not None else ""
+    name = text.line(report.culprit.host) if report.culprit is not None else ""
     return _PARTS[own.part].format(name or "another node")
 
 

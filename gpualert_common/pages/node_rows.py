@@ -6,7 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from gpualert_common.jobs.job_report import JobReport, NodePart, NodeState, NodeSummary
+from gpualert_common.jobs.job_report import NodeState, NodeSummary
 from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.pages.node_grid import (
     NodeKind,
@@ -67,15 +67,6 @@ class NodeRow(Struct, frozen=True, kw_only=True):
     def sample(self) -> str:
         """The path of its mark in the picture."""
         return draw_sample(self.kind)
-
-
-def read_root_time(report: JobReport) -> float | None:
-    """Return the time of the root cause of a job; None where it is not known."""
-    at = to_finite_number(report.verdict.details.get("root_at"))
-    first = report.nodes[0] if report.nodes else None
-    if at is None and first is not None and first.part is NodePart.CULPRIT:
-        return first.failed_at
-    return at
 
 
 def make_node_rows(

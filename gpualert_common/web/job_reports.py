@@ -21,8 +21,8 @@ FRESH_S = 5.0
 """Age up to which a report is shown again."""
 SETTLED_S = 60.0
 """The same for a job that has ended, and for a directory that cannot be read."""
-_REST = 10.0
-"""A directory rests so many times as long as its reading took."""
+REST = 10.0
+"""A job is read again after so many times as long as its reading took."""
 _MOST_KEPT = 200
 _MOST_WAITING = 64
 _WORKERS = 3
@@ -45,12 +45,16 @@ class _Entry:
 class JobReports:
     """The reports of jobs.  Its methods can be called by several threads.
 
-    A report is shown again up to an age of ``fresh_s``, that of a job that has ended ``settled_s``.
+    A report is shown again up to an age of ``fresh_s``, that of a job that has ended ``settled_s``,
+    and for at least ``rest`` times as long as its reading took.
     """
 
-    def __init__(self, *, fresh_s: float = FRESH_S, settled_s: float = SETTLED_S) -> None:
+    def __init__(
+        self, *, fresh_s: float = FRESH_S, settled_s: float = SETTLED_S, rest: float = REST
+    ) -> None:
         self._fresh_s = fresh_s
         self._settled_s = settled_s
+        self._rest = rest
         self._changed = threading.Condition()
         self._entries: OrderedDict[JobPlace, _Entry] = OrderedDict()
         self._waiting: deque[JobPlace] = deque()
@@ -126,7 +130,7 @@ class JobReports:
                 reading = replace(before, problem=reading.problem)
             report = reading.report
             is_over = report is None or (report.state is JobState.ENDED and report.is_settled)
-            rest = max(self._settled_s if is_over else self._fresh_s, _REST * took_s)
+            fresh_s = self._settled_s if is_over else self._fresh_s
             entry.reading, entry.is_waiting = reading, False
-            entry.next_at = time.monotonic() + rest
+            entry.next_at = time.monotonic() + max(fresh_s, self._rest * took_s)
             self._changed.notify_all()

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from gpualert_common.causes import NO_CAUSES
 from gpualert_common.jobs.job_report import JobReport, JobState
+from gpualert_common.jobs.job_view import find_duration
 from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.listing.condition import LIVE, determine_condition
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.pages.job_overview import (
     JobOverview,
     count_nodes,
-    find_duration,
     make_job_overview,
     name_job,
 )
@@ -177,10 +177,10 @@ def _explain(group: JobGroup, reading: JobReading | None) -> str:
 
 def _list_facts(group: JobGroup, reading: JobReading | None, text: TextSanitizer) -> Sequence[Fact]:
     report = reading.report if reading is not None else None
-    culprit = report.nodes[0] if report is not None and report.nodes else None
+    culprit = report.culprit if report is not None else None
     record = ""
-    if report is not None and culprit is not None and culprit.part == "culprit":
-        record = f"{culprit.host}:{culprit.record_path}" if culprit.record_path else ""
+    if culprit is not None and culprit.record_path:
+        record = f"{culprit.host}:{culprit.record_path}"
     age = ""
     if reading is not None and reading.report is not None:
         age = f"{duration(max(0.0, time.time() - reading.read_at))} ago"

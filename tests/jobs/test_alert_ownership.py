@@ -8,14 +8,9 @@ import pytest
 
 from gpualert_common.errors import StoreError
 from gpualert_common.jobs.alerts.alert_action import JobAlertAction
-from gpualert_common.jobs.alerts.alert_ownership import (
-    ALONE_AFTER_S,
-    CASCADE_ALONE_AFTER_S,
-    LEASE_S,
-    MOST_ALERTS,
-    SENDING_LEASE_S,
-)
+from gpualert_common.jobs.alerts.alert_ownership import LEASE_S, MOST_ALERTS, SENDING_LEASE_S
 from gpualert_common.jobs.alerts.claim_release import MOST_REFUSALS
+from gpualert_common.jobs.alerts.store_outage import ALONE_AFTER_S, CASCADE_ALONE_AFTER_S
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease
 from gpualert_common.structs import replace

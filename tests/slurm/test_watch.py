@@ -53,6 +53,17 @@ def test_end_of_a_watch_ends_no_job(scene: BatchScene) -> None:
     scene.cluster.run("scancel", str(job))
 
 
+@pytest.mark.parametrize("command", ["sbatch", "watch"])
+def test_job_is_left_to_its_follower(scene: BatchScene, command: str) -> None:
+    """With ``--detach`` the command prints the run id alone, and how to follow it, and ends."""
+    given = f"slurm:{scene.cluster.submit('exit 3')}" if command == "watch" else "--wrap=exit 3"
+    done = scene.run(command, "--poll=1s", "--detach", given)
+    assert done.returncode == 0
+    (run_id,) = done.stdout.split()
+    assert f"follow it with: gpualert follow {run_id}" in done.stderr
+    assert "is FAILED" in scene.run("follow", run_id).stdout
+
+
 def test_unknown_job_is_an_error(scene: BatchScene) -> None:
     """A job that Slurm does not know is an error at once, and nothing is launched."""
     done = scene.run("watch", "slurm:999999")

@@ -211,7 +211,7 @@ def test_silent_store(lab: Lab) -> None:
 def test_last_report_stays(tmp_path: Path) -> None:
     """A directory that is gone leaves the report that was read before, with the reason."""
     write_digests(tmp_path / "jobs", 4)
-    reports = JobReports(fresh_s=0.0, settled_s=0.0)
+    reports = JobReports(fresh_s=0.0, settled_s=0.0, rest=0.0)
     place = (str(tmp_path / "jobs"), KEY)
     before = reports.read([place], 20.0)[place]
     assert before.report is not None

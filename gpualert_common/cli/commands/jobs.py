@@ -11,7 +11,6 @@ from gpualert_common.cli.jobs import list_known_jobs
 from gpualert_common.cli.quantity_arguments import parse_count
 from gpualert_common.cli.run_table import format_start
 from gpualert_common.codec import encode
-from gpualert_common.jobs.job_page import find_duration
 from gpualert_common.jobs.job_view import JobView, view_job
 from gpualert_common.report.colours import has_colours
 from gpualert_common.report.formatting import short_duration
@@ -71,11 +70,15 @@ def _format_jobs(views: list[JobView], width: int, *, colours: bool) -> list[str
         Column("NAME", [view.name if view.name != view.key else "-" for view in views], 3, 8),
         Column("STATE", [_describe_state(view) for view in views], 0, 13, colours=tones),
         Column("NODES", [str(view.node_count) for view in views], 2, is_right=True),
-        Column("LASTED", [short_duration(find_duration(view)) for view in views], 4, is_right=True),
+        Column("LASTED", [_describe_duration(view) for view in views], 4, is_right=True),
         Column("STARTED", [format_start(view.started_at, now) for view in views], 5),
         Column("HEADLINE", [view.headline for view in views], 1, 14),
     ]
     return format_table(columns, width, title_colour=TITLE if colours else "")
+
+
+def _describe_duration(view: JobView) -> str:
+    return "-" if view.duration_s is None else short_duration(view.duration_s)
 
 
 def _describe_state(view: JobView) -> str:

@@ -58,7 +58,7 @@ def execute(options: argparse.Namespace) -> int:
     settings = load_settings(given_options(vars(options)))
     if settings["streams"].value == "auto":
         is_merged = options.detach or settings["pty"].value
-        settings["streams"].value = "merged" if is_merged else _streams()
+        settings["streams"].value = "merged" if is_merged else printing.choose_streams()
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     spec = make_spec(command, settings, cwd=options.cwd, name=options.name, inherit=True)
     quiet = settings["quiet"].value
@@ -125,13 +125,6 @@ def _detach(spec: RunSpec, *, quiet: bool) -> int:
         logs = " and ".join(handle.log_paths)
         printing.print_notes(*tried, f"gpualert: log {logs}; {follow}")
     return 0
-
-
-def _streams() -> str:
-    """Return "merged" if both go to one terminal or file: separate logs would lose their order."""
-    out, err = os.fstat(_STDOUT), os.fstat(_STDERR)
-    same = (out.st_dev, out.st_ino) == (err.st_dev, err.st_ino)
-    return "merged" if same else "apart"
 
 
 def _forwards(spec: RunSpec) -> dict[str, int]:

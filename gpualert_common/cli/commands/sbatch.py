@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 
+from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import CommandParser, add_options
 from gpualert_common.cli.batch_following import add_following, detach_batch_run, follow_batch_run
 from gpualert_common.errors import UsageError
@@ -47,14 +48,9 @@ def execute(options: argparse.Namespace) -> int:
     if found.submits_nothing:
         os.execvp("sbatch", ["sbatch", *arguments])
     settings = load_settings(given_options(vars(options)))
-    settings["streams"].value = "apart" if not options.detach and _has_two_streams() else "merged"
+    settings["streams"].value = "merged" if options.detach else printing.choose_streams()
     script = sys.stdin.buffer.read() if found.reads_stdin else None
     terms = BatchTerms(name=options.run_name, interval_s=options.poll)
     handle = launch_batch_run(arguments, settings, terms, script)
     go_on = detach_batch_run if options.detach else follow_batch_run
     return go_on(handle, quiet=settings["quiet"].value)
-
-
-def _has_two_streams() -> bool:
-    out, err = os.fstat(1), os.fstat(2)
-    return (out.st_dev, out.st_ino) != (err.st_dev, err.st_ino)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gpualert_common.errors import StoreError
 from gpualert_common.jobs.alerts.alert_action import JobAlertAction
-from gpualert_common.jobs.alerts.alert_additions import has_failed, is_own_cause, may_change_cause
+from gpualert_common.jobs.alerts.alert_additions import has_failed, may_change_cause
 from gpualert_common.jobs.alerts.alert_claims import (
     ClaimedAttempt,
     ClaimName,
@@ -27,6 +27,7 @@ from gpualert_common.jobs.alerts.claim_release import (
     release_merged,
     release_refused,
 )
+from gpualert_common.jobs.alerts.store_outage import MOST_RETRY_S, StoreOutage
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.jobs.job_report import JobReport, JobState
@@ -56,17 +57,8 @@ VERDICT_S = 60.0
 GOOD_END_S = 90.0
 """Time that the owner whose run ended well waits for the ends of the others: a training ends on all
 nodes within seconds, and a filesystem with caches shows that a minute later."""
-RETURN_S = 45.0
-"""Time after the last failure of the store in which the digests of other nodes arrive: it failed
-for them, too, and they try again every half minute."""
 MOST_WAIT_S = 600.0
 """Time after which the owner sends the alert in any case."""
-ALONE_AFTER_S, CASCADE_ALONE_AFTER_S = 300.0, 900.0
-"""Time without an answer of the store after which a run sends its own alert; one that only lost
-another node waits longer, so that a failed store does not cost one alert for each node."""
-_UNREACHED_SHARE = 0.2
-"""Share of that for a run that never reached the store: its address is more likely wrong."""
-_MOST_RETRY_S = 30.0
 MOST_ALERTS = 3
 """Alerts about one attempt, with its additions."""
 _MOST_NAME = 100
@@ -107,9 +99,7 @@ class JobAlert:
         self._poll_s = FIRST_POLL_S
         self._merge_s = MERGE_S
         self._is_alone = False
-        self._failing_since: float | None = None
-        self._failed_at = float("-inf")
-        self._retry_s = FIRST_POLL_S
+        self._outage = StoreOutage(own, latest_at)
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -124,7 +114,7 @@ class JobAlert:
             step = self._step(now)
         except StoreError as error:
             return self._retry(now, error)
-        self._failing_since, self._retry_s = None, FIRST_POLL_S
+        self._outage.note_answer()
         return step
 
     def _step(self, now: float) -> JobAlertStep:
@@ -169,7 +159,7 @@ class JobAlert:
         if is_other and self._place is not None and self._place.earlier is None:
             self._place, self._is_place_certain = None, True
             return self._wait("the attempt of the run is looked up again", now)
-        visible_at = max(self._own.at, self._failed_at)
+        visible_at = max(self._own.at, self._outage.failed_at)
         because = reason_to_leave(self._own, claim, release, visible_at)
         return self._leave(because) if because else self._create(name.next_turn, claim, now)
 
@@ -240,8 +230,7 @@ class JobAlert:
             pause_s = min(self._merge_s, max(0.0, report.due_at - corrected))
             self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
             return self._wait(because, now + pause_s)
-        is_returning = now < self._failed_at + RETURN_S
-        if is_returning and not is_late and not report.has_all_ends:
+        if self._outage.is_recent(now) and not is_late and not report.has_all_ends:
             return self._wait("the job directory was out of reach until now", now + MOST_MERGE_S)
         verdict = report.verdict
         is_without_failure = report.state is JobState.RUNNING and verdict.cause == "none"
@@ -319,18 +308,10 @@ class JobAlert:
 
     def _retry(self, now: float, error: StoreError) -> JobAlertStep:
         """Try a store that failed again later; after a while the run sends its own alert."""
-        self._failed_at = now
-        if self._failing_since is None:
-            self._failing_since = now
-        after_s = ALONE_AFTER_S if is_own_cause(self._own) else CASCADE_ALONE_AFTER_S
-        if self._own.sequence <= 1:
-            after_s *= _UNREACHED_SHARE
-        alone_at = min(self._failing_since + after_s, max(self._latest_at, self._failing_since))
         because = f"the job directory cannot be reached: {error}"
-        if now >= alone_at:
+        next_at = self._outage.note_failure(now)
+        if next_at is None:
             return self._send_alone(now, because)
-        next_at = min(now + self._retry_s, alone_at)
-        self._retry_s = min(_MOST_RETRY_S, self._retry_s * _POLL_GROWTH)
         if self._decided is not None:  # the alert is being sent
             return replace(self._decided, next_at=next_at)
         return self._wait(because, next_at)
@@ -342,7 +323,7 @@ class JobAlert:
             name, claimed_at = self._name, self._claim_of().claimed_at
             step = replace(step, report=self._report, claimed_at=claimed_at)
             step = replace(step, attempt=name.attempt, number=name.number)
-        return replace(step, next_at=now + _MOST_RETRY_S)
+        return replace(step, next_at=now + MOST_RETRY_S)
 
 
 def _name_owner(claim: AlertClaim) -> str:
