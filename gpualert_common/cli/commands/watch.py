@@ -83,9 +83,12 @@ def _watch_user(user: str, settings: Mapping[str, Setting], interval_s: float) -
     """Print a line for each job that ends, until Ctrl-C."""
     from gpualert_common.slurm_watch import SlurmUserWatch
 
-    if user and not user.isdigit():
+    user = user or getpass.getuser()
+    if not user.isdigit():
         _check_user(user)
-    watch = SlurmUserWatch(user or getpass.getuser(), settings)
+    watch = SlurmUserWatch(user, settings)
+    if not settings["quiet"].value:
+        printing.print_notes(f"gpualert: watching the jobs of {user}, until Ctrl-C")
     while True:
         try:
             for record in watch.take_turn():
