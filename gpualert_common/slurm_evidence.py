@@ -42,12 +42,8 @@ _LIVE_PATIENCE_S, _LIVE_DEADLINE_S = 3.0, 1.5
 _DEADLINE_S = 10.0
 _CLOCK_S = 5.0
 """Difference of the clocks of node and controller; Slurm has whole seconds."""
-
-
 _LIMIT_S = 2.0
 """Slurm stops a job up to half a minute after its limit, and never before it."""
-
-
 _MOST_LEFT_S, _MOST_LEFT_SHARE = 1800.0, 0.1
 """Time before the limit at which a signal is ordered: minutes, and a small part of the limit."""
 

@@ -43,7 +43,8 @@ def run_command(
     kept = {name: value for name, value in given.items() if not name.startswith(_USER_SETTINGS)}
     try:
         started = subprocess.Popen(
-            (path, *arguments),
+            (os.path.abspath(path), *arguments),
+            cwd="/",  # that of the run may be removed, or on a file system that hangs
             env={**kept, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

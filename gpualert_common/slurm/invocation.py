@@ -38,6 +38,7 @@ _TRANSIENT = (
     "Unable to contact slurmdbd",
     "Problem talking to the database",
     "in standby mode",
+    "Could not establish a configuration source",
 )
 """Messages of a controller that may answer later."""
 

@@ -51,6 +51,17 @@ def test_failure_has_the_message_of_the_command(install: Install) -> None:
     assert len(str(caught.value)) < 400
 
 
+def test_no_command_needs_the_directory_of_the_run(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command runs also where the current directory was removed."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    install("sacct", script="pwd")
+    assert run_command("sacct") == "/\n"
+
+
 def test_invalid_bytes_are_replaced(install: Install) -> None:
     """Output that is no UTF-8 is still text."""
     install("sacct", script="printf '1|\\377|x\\n'")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,19 @@ def test_missing_output_is_named(install: Install, tmp_path: Path) -> None:
     notes: list[str] = []
     assert _follow(notes) == JobEnd("FAILED", 3)
     assert f"the output {tmp_path}/no.out did not appear on this machine" in notes
+
+
+def test_output_that_others_go_on_writing(install: Install, tmp_path: Path) -> None:
+    """The end of a job is known although other jobs still write to the file of its output."""
+    output = tmp_path / "all.out"
+    install("scontrol", _show(output, "COMPLETED ExitCode=0:0"))
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f"while :; do echo x; sleep 0.05; done >> {output}"]
+    ) as other:
+        try:
+            assert _follow([]) == JobEnd("COMPLETED", 0)
+        finally:
+            other.kill()
 
 
 def test_script_that_could_not_start(install: Install, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ PLACES = {
     "--partition gpu --exclusive train.sh": 3,
     "-HQp gpu train.sh": 2,
     "--nice --hold -- train.sh -x": 3,
+    "--oom-kill-step --consolidate-segments train.sh": 2,
     "--array=0-3 -c 4 train.sh 1 2": 3,
     "-B 2:4:1 train.sh": 2,
     "--kill-on-invalid-dep yes train.sh": 2,

@@ -67,7 +67,7 @@ def test_refused_signal_is_followed_by_the_cancellation(cancelled: Path) -> None
 @pytest.mark.usefixtures("_handlers")
 def test_stop_while_a_dead_follower_submits(cancelled: Path, tmp_path: Path) -> None:
     """A stop that comes while the sbatch of a dead follower lives cancels the job of that."""
-    request = SubmissionRequest(MARK, ("train.sh",))
+    request = SubmissionRequest(MARK, ("train.sh",), grace_s=0.1)
     before = Submission.create(iter([str(tmp_path / "state")]), "mark", request, None)
     before.store(SubmittedJob(SubmissionStep.SUBMITTING, since=1.0))
     assert before.try_lock()

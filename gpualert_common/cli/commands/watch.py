@@ -64,6 +64,8 @@ def _watch_user(user: str, settings: Mapping[str, Setting], interval_s: float) -
     if not user.isdigit():
         _check_user(user)
     watch = SlurmUserWatch(user, settings)
+    if not settings["quiet"].value:
+        printing.print_notes(f"gpualert: watching the jobs of {user}, until Ctrl-C")
     while True:
         try:
             for record in watch.take_turn():

@@ -12,7 +12,7 @@ from gpualert_common.slurm.invocation import is_transient
 from gpualert_common.slurm.live_jobs import BatchTask, read_accounted_tasks, read_tasks
 from gpualert_common.slurm.submissions.cancellation import cancel, terminate
 from gpualert_common.slurm.submissions.followed_state import ENDLESS, FollowedState
-from gpualert_common.slurm.submissions.output_copy import OutputCopy
+from gpualert_common.slurm.submissions.output_copy import MOST_BYTES_OF_TURN, OutputCopy
 from gpualert_common.slurm.submissions.submission import SubmittedJob
 from gpualert_common.structs import Struct, replace
 
@@ -258,15 +258,17 @@ class JobFollower:
         return copied
 
     def _copy_rest(self) -> None:
-        """Copy until no output comes any more."""
-        began = quiet_since = time.monotonic()
+        """Copy until no output comes any more, for some seconds at most once all is copied."""
+        caught_up_since = quiet_since = time.monotonic()
         while True:
             now = time.monotonic()
-            if self._copy():
-                quiet_since = now
+            copied = self._copy()
+            quiet_since = now if copied else quiet_since
+            caught_up_since = now if copied >= MOST_BYTES_OF_TURN else caught_up_since
             missing = self._list_missing()
             limit_s = _LATE_OUTPUT_S if missing else _QUIET_S
-            if now - quiet_since >= limit_s or (missing and now - began >= _LATE_OUTPUT_S):
+            # Other jobs may write to the same file without end.
+            if now - quiet_since >= limit_s or now - caught_up_since >= _LATE_OUTPUT_S:
                 break
             time.sleep(_COPY_S)
         for path in missing:

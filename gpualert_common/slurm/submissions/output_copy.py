@@ -8,7 +8,7 @@ import stat
 from gpualert_common.slurm.users import may_copy
 
 _CHUNK_BYTES = 256 << 10
-_MOST_BYTES_OF_TURN = 16 << 20
+MOST_BYTES_OF_TURN = 16 << 20
 _LONGEST_LINE_BYTES = 1 << 20
 """Of an array, longer lines are copied in pieces."""
 ANOTHER_OWNER = "it does not belong to the user of the job"
@@ -68,7 +68,7 @@ class OutputCopy:
             self._offset = 0
         self._file = file
         copied = 0
-        while copied < _MOST_BYTES_OF_TURN:
+        while copied < MOST_BYTES_OF_TURN:
             try:
                 data = os.pread(fd, _CHUNK_BYTES, self._offset)
             except OSError as error:

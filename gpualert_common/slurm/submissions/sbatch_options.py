@@ -13,7 +13,8 @@ _VALUE_LETTERS = frozenset("AabBcCdDeFGiJLmMnNopqStwx")
 """Short options of sbatch that take a value."""
 _NO_VALUE = frozenset(
     (
-        *("contiguous", "exclusive", "get-user-env", "help", "hold", "ignore-pbs"),
+        *("consolidate-segments", "contiguous", "exclusive", "get-user-env", "help", "hold"),
+        *("ignore-pbs", "oom-kill-step"),
         *("nice", "no-kill", "no-requeue", "overcommit", "oversubscribe"),
         *("parsable", "propagate", "quiet", "reboot", "requeue", "share", "spread-job", "stepmgr"),
         *("test-only", "usage", "use-min-nodes", "verbose", "version", "wait"),
