@@ -20,6 +20,7 @@ from gpualert_common.structs import Struct
 MOST_ROWS = 16
 """Nodes that have a row each: a screen shows them all."""
 _MOST_CULPRITS = 8
+_MOST_RANKS_TEXT = 24
 _WORDS = {
     NodePart.CULPRIT: "culprit",
     NodePart.SAME: "same cause",
@@ -204,6 +205,3 @@ def _join_ranks(nodes: Sequence[NodeSummary]) -> str:
             found.update(range(low, min(high, low + 1024) + 1))
     ranges = format_numbers(found)
     return ranges if len(ranges) <= _MOST_RANKS_TEXT else f"{len(found)} ranks"
-
-
-_MOST_RANKS_TEXT = 24

@@ -35,7 +35,7 @@ class Straggler(Struct, frozen=True):
     rank: int | None
     percent: int
     texts: tuple[str, ...]
-    is_supported: bool
+    is_supported: bool = False
 
 
 _Place = tuple[JobNode, int | None]
@@ -85,7 +85,7 @@ def _find_slow_rank(nodes: Sequence[JobNode]) -> Straggler | None:
         return None
     node, rank, slowest, usual = found
     text = f"a step of rank {rank} takes {slowest:.3g} s, and {usual:.3g} s on most other ranks"
-    return Straggler(node, rank, round(100 * usual / slowest), (text,), False)
+    return Straggler(node, rank, round(100 * usual / slowest), (text,))
 
 
 def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
@@ -97,7 +97,7 @@ def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
         return None
     node, _, slowest, usual = found
     text = f"a step takes {slowest:.3g} s on {node.title}, and {usual:.3g} s on most other nodes"
-    return Straggler(node, None, round(100 * usual / slowest), (text,), False)
+    return Straggler(node, None, round(100 * usual / slowest), (text,))
 
 
 def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
@@ -115,7 +115,7 @@ def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
         f"a GPU of {node.title} ran at {round(100 / slowest)} % of its highest clock, and those of"
         f" most other nodes at {round(100 / usual)} %"
     )
-    return Straggler(node, None, round(100 * usual / slowest), (text,), False)
+    return Straggler(node, None, round(100 * usual / slowest), (text,))
 
 
 def _find_outlier(
@@ -151,7 +151,7 @@ def _find_busy_rank(nodes: Sequence[JobNode]) -> Straggler | None:
         f"the GPU of rank {rank} was busy for {highest:.0f} % of the time, and those of all others"
         f" for {others:.0f} % at most: they wait for it"
     )
-    return Straggler(_find_node(nodes, title), rank, 0, (text,), False)
+    return Straggler(_find_node(nodes, title), rank, 0, (text,))
 
 
 def _find_starved_rank(nodes: Sequence[JobNode]) -> Straggler | None:
@@ -172,7 +172,7 @@ def _find_starved_rank(nodes: Sequence[JobNode]) -> Straggler | None:
         f"the GPU of rank {rank} was busy for {lowest:.0f} % of the time, and those of all other"
         f" nodes for {min(others):.0f} % at least: they wait for it in a collective"
     )
-    return Straggler(_find_node(nodes, title), rank if is_alone else None, 0, (text,), False)
+    return Straggler(_find_node(nodes, title), rank if is_alone else None, 0, (text,))
 
 
 def _list_loads(nodes: Sequence[JobNode]) -> Mapping[tuple[str, int], float]:
