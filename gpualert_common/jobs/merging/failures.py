@@ -72,6 +72,12 @@ class Failure(Struct, frozen=True, eq=False):
         return self.cause in NO_CAUSES
 
     @property
+    def is_bare_exit(self) -> bool:
+        """True for an exit status with an error, and nothing in the log that says why."""
+        seen = (one.cause for one in self.run.observations)
+        return self.cause in GENERIC_CAUSES and self.cause not in seen
+
+    @property
     def is_recorded_stop(self) -> bool:
         """True for an end of the whole job in the records of Slurm, which its verdict names."""
         verdict = self.run.verdict
