@@ -32,13 +32,54 @@ def _load_msgspec() -> None:
 if "msgspec" not in sys.modules:
     _load_msgspec()
 
-from msgspec import NODEFAULT, Struct, ValidationError, convert, field, to_builtins  # noqa: E402
+import msgspec  # noqa: E402
+from msgspec import NODEFAULT, Struct, ValidationError, field, to_builtins  # noqa: E402
 from msgspec.structs import fields, force_setattr, replace  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from dataclasses import Field
-    from typing import Any
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
+_PREPARATION_S = 5.0
+"""A class takes a millisecond; a fork may have left the lock held."""
+_preparation = threading.Lock()
+_prepared: set[type] = set()
+
+
+def convert(
+    data: Any,
+    kind: type[T],
+    *,
+    strict: bool = True,
+    dec_hook: Callable[[type, Any], Any] | None = None,
+) -> T:
+    """Return the object of a Struct class that *data* describes, as msgspec does, in any thread.
+
+    Raises ValidationError.
+    """
+    if kind not in _prepared:
+        _prepare(kind, dec_hook)
+    return msgspec.convert(data, kind, strict=strict, dec_hook=dec_hook)
+
+
+def _prepare(kind: type, dec_hook: Callable[[type, Any], Any] | None) -> None:
+    """Have msgspec read the types of a class, by one thread at a time.
+
+    If two threads convert to a new class at once, msgspec 0.22 uses a description of the class that
+    is not complete, and crashes the process.
+    """
+    is_locked = _preparation.acquire(timeout=_PREPARATION_S)
+    try:
+        msgspec.convert(None, kind, dec_hook=dec_hook)
+    except ValidationError:
+        _prepared.add(kind)
+    finally:
+        if is_locked:
+            _preparation.release()
 
 
 class _DataclassFields:
