@@ -4,6 +4,8 @@ The order is that of the documentation, from start-up to the scheduler.  Names a
 or removed, because verdicts on disk and retry policies of users refer to them; names are added.
 """
 
+import signal
+
 CAUSES: tuple[str, ...] = (
     "missing_module",
     "dependency",
@@ -138,6 +140,15 @@ RESOURCE_CAUSES = frozenset(
     }
 )
 """Causes outside the program: an exception that follows from one is not a root cause."""
+
+CAUSES_OF_SIGNALS: dict[int, str] = {
+    signal.SIGKILL: "killed_unknown",
+    signal.SIGSEGV: "segfault",
+    signal.SIGBUS: "segfault",
+    signal.SIGILL: "segfault",
+    signal.SIGFPE: "segfault",
+}
+"""Causes that the signal alone names.  SIGABRT follows a message, and SIGTERM comes from others."""
 
 SIGNAL_CAUSES = frozenset({"killed_unknown", "segfault", "cancelled"})
 """Causes that name the signal, but not the reason for it."""

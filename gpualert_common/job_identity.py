@@ -5,6 +5,8 @@ Plain functions, because the child waits for this import.
 
 from __future__ import annotations
 
+from gpualert_common.slurm_place import SPECIAL_STEPS, is_number
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +21,7 @@ MOST_NAME_CHARS = 200
 _HASH_BYTES = 8
 _CUT = "--"
 """Stands before the hash in a key, and in no key without one."""
-_MOST_DIGITS = 15
 _MOST_JSON_CHARS = 256 << 10
-_SPECIAL_STEPS = 0xFFFFFFF0
-"""Slurm numbers the steps of batch scripts and interactive shells from here on."""
 _ENGINES = ("airflow", "prefect")
 _OPERATOR_ROLES = ("master", "worker", "launcher", "chief", "ps", "evaluator")
 
@@ -173,7 +172,7 @@ def _of_slurm(environment: Mapping[str, str]) -> JobMembership | None:
         job_id = f"{array}_{task}"
     is_het = bool(get("SLURM_HET_JOB_ID"))
     step = _number(get("SLURM_STEP_ID") or get("SLURM_STEPID"))
-    is_in_step = step is not None and step < _SPECIAL_STEPS
+    is_in_step = step is not None and step < SPECIAL_STEPS
     all_nodes = _number(get("SLURM_JOB_NUM_NODES"))
     step_nodes = _number(get("SLURM_STEP_NUM_NODES"))
     is_whole = is_in_step and not is_het and step_nodes is not None and step_nodes == all_nodes
@@ -300,8 +299,7 @@ def _set_place(found: JobMembership, node: str | None, nodes: str | None) -> Job
 
 
 def _digits(text: str | None) -> str | None:
-    is_number = text is not None and text.isascii() and text.isdigit()
-    return text if is_number and text is not None and len(text) <= _MOST_DIGITS else None
+    return text if text is not None and is_number(text) else None
 
 
 def _number(text: str | None) -> int | None:

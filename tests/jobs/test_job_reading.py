@@ -124,6 +124,23 @@ def test_digests_are_read_at_once() -> None:
     assert report.verdict.headline == "Completed on all 8 nodes"
 
 
+class SlowListing(SlowStore):
+    """A store whose lists end once ``together`` of them wait at the same time."""
+
+    def list_files(self, folder: str) -> list[StoredFile]:
+        """Return the files in a folder, after so many others are listed, too."""
+        self._barrier.wait()
+        return super().list_files(folder)
+
+
+def test_jobs_are_listed_at_once() -> None:
+    """The folders of many jobs are listed at the same time: a bucket may have thousands."""
+    store = SlowListing(together=4)
+    for number in range(8):
+        JobDirectory(store, f"slurm-{number}").write_digest(compose(number))
+    assert find_keys("run-5", store, most=0) == ["slurm-5"]
+
+
 def test_slow_store(store: RefusingStore) -> None:
     """The digests that were read within the time are merged, and the rest is said to lack."""
     reader = JobReader(JobDirectory(store, KEY))

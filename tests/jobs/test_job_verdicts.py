@@ -110,7 +110,10 @@ ROOTS = [
     ),
     Case("the only node", lambda: [oom(0)], "cuda_oom", "gpu0", 5, now=END + 9.0),
     Case(
-        "after a lost peer was reported", lambda: [oom(at=END + 9), *others(3)], "cuda_oom", "gpu3"
+        "after a lost peer was reported",
+        lambda: [oom(at=END + 9), *others(3)],
+        *("cuda_oom", "gpu3"),
+        words="7 other nodes failed before",
     ),
     Case(
         "two of eight: the first",
@@ -414,6 +417,11 @@ LOSSES = [
         most=0.5,
         is_settled=False,
         words="Rank 3 ended with exit status 1 on gpu0",
+    ),
+    Case(
+        "an exit status without a reason, after a loss",
+        lambda: [replace(end(compose(3), "runtime_error", END + 9.0), observations=()), *others(3)],
+        *("collective", None),
     ),
     Case(
         "two ends that nothing explains, and a node that goes on",

@@ -26,8 +26,10 @@ FLOORS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"end_record", "launch_record"}),
     frozenset({"spec", "toml_text", "trusted_files"}),
-    frozenset({"codec", "command_options", "model", "plugins", "regex", "toml_table"}),
-    frozenset({"job_identity", "rule_files", "slurm_place", "stop_origin"}),
+    frozenset(
+        {"codec", "command_options", "model", "plugins", "regex", "slurm_place", "toml_table"}
+    ),
+    frozenset({"job_identity", "rule_files", "stop_origin"}),
     frozenset({"processes", "redact"}),
     frozenset({"classify", "job_store", "record", "settings"}),
     frozenset({"collectives", "coordinator", "moments", "slurm", "stacks"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpualert_common.causes import CAUSES_OF_SIGNALS
 from gpualert_common.diagnose.verdict_claims import ROLE_WORDS
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RecordError
@@ -19,8 +20,6 @@ from gpualert_common.structs import replace
 from gpualert_common.telemetry.series import Telemetry
 
 MOST_OBSERVATIONS = 12
-_OF_SIGNAL = {-9: "killed_unknown", -11: "segfault", -7: "segfault", -4: "segfault", -8: "segfault"}
-"""Causes that the signal which ended a rank names by itself."""
 _STATUS = "exit_status"
 
 
@@ -78,7 +77,7 @@ def _list_rank_ends(telemetry: Telemetry, node: int | None) -> Iterator[DigestOb
             continue
         rank = find_rank(event.of, identities.get(event.fields.get("pid"), {}), node)
         if rank is not None:
-            cause = _OF_SIGNAL.get(code, "")
+            cause = CAUSES_OF_SIGNALS.get(-code, "")
             observation = DigestObservation(cause, event.text, event.at, rank, "processes")
             yield replace(observation, is_cascade=code == -15)
 

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Iterable
 from enum import IntEnum
 
-from gpualert_common.causes import CAUSES, GENERIC_CAUSES, NO_CAUSES, SLOW_CAUSES
+from gpualert_common.causes import CAUSES, CAUSES_OF_SIGNALS, GENERIC_CAUSES, NO_CAUSES, SLOW_CAUSES
 from gpualert_common.jobs.digests.digest import DigestVerdict, RankDigest
 from gpualert_common.jobs.merging.node_run import NodeRun
 from gpualert_common.model import Disposition
@@ -25,13 +25,6 @@ _WEAK = GENERIC_CAUSES | {"cuda_runtime", "segfault", "network"}
 """Causes by which a program may also report a lost peer in words that no rule knows."""
 _OWN_ENDS = frozenset(("left", "closed", "failed", "killed", "unknown"))
 """Ends of a rank before its peers lost it, as the verdict of its node names them."""
-_BY_SIGNAL: dict[int, str] = {
-    signal.SIGKILL: "killed_unknown",
-    signal.SIGSEGV: "segfault",
-    signal.SIGBUS: "segfault",
-    signal.SIGILL: "segfault",
-    signal.SIGFPE: "segfault",
-}
 _DOUBTED = 0.7
 """A stop that no record of Slurm explained when the run ended has less confidence than that."""
 _AFTER_END_S = 5.0
@@ -77,6 +70,12 @@ class Failure(Struct, frozen=True, eq=False):
     def is_unexplained(self) -> bool:
         """True for an end that nothing explains: the node may also have lost a peer."""
         return self.cause in NO_CAUSES
+
+    @property
+    def is_bare_exit(self) -> bool:
+        """True for an exit status with an error, and nothing in the log that says why."""
+        seen = (one.cause for one in self.run.observations)
+        return self.cause in GENERIC_CAUSES and self.cause not in seen
 
     @property
     def is_recorded_stop(self) -> bool:
@@ -212,7 +211,7 @@ def _find_in_ranks(run: NodeRun) -> Failure | None:
         kind = _kind_of_cause(first.cause)
         rank = bad.rank if first.rank is None else first.rank
         return Failure(run, first.cause, kind, seen_at, run.error_s, rank, None, True)
-    cause = _BY_SIGNAL.get(-(bad.code or 0), "unknown")
+    cause = CAUSES_OF_SIGNALS.get(-(bad.code or 0), "unknown")
     kind = _kind_of_cause(cause)
     return Failure(run, cause, kind, at, run.error_s, bad.rank, None, True)
 

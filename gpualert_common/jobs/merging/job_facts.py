@@ -19,8 +19,6 @@ from gpualert_common.structs import Struct
 
 _HANGS = frozenset(("idle_hang", "time_limit"))
 """Causes of an end that the ranks which the others wait for may explain."""
-
-
 _HANG_WARNINGS = frozenset(("hung", "log_silent", "gpu_idle"))
 """Warnings of a run in progress that its stacks may explain."""
 
@@ -75,6 +73,9 @@ def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
     is_hang = root is not None and root.failure.cause in _HANGS
     is_raised = any(not _HANG_WARNINGS.isdisjoint(run.warnings) for run in runs)
     since = 0.0 if is_raised and root is None and not losses else None
+    stall = None if loss is None else loss.stall
+    if is_hang or is_raised:
+        stall = find_stall(nodes, since)
     return JobFacts(
         nodes=nodes,
         ranks=ranks,
@@ -86,11 +87,7 @@ def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
         root=root,
         fault=NodeFault.NONE if root is None else find_node_fault(root, nodes),
         loss=loss,
-        stall=find_stall(nodes, since)
-        if is_hang or is_raised
-        else None
-        if loss is None
-        else loss.stall,
+        stall=stall,
         straggler=find_straggler(nodes) if _has_no_failure(nodes) else None,
     )
 

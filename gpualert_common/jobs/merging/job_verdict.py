@@ -20,6 +20,8 @@ from gpualert_common.model import (
 )
 from gpualert_common.structs import replace
 
+_NOTABLE_OFFSET_S = 5.0
+"""Clocks that are wrong by less still order events of the same minute."""
 _ELSEWHERE = "run a benchmark on that node alone and compare; until then, leave the node out"
 _COMPARE_STACKS = "while such a job runs, compare `gpualert stacks` on that node and another one"
 
@@ -151,16 +153,16 @@ def _describe_end(facts: JobFacts) -> JobVerdictParts:
             cannot_decide=(f"how the run on {names} ended: it has no final digest",),
             do=("run `gpualert recover` on that node, or look at its record there",),
         )
+    own_confidences = [run.verdict.confidence for node in done for run in node.runs if run.verdict]
     parts = JobVerdictParts(
         f"Completed on {'all ' if len(done) > 1 else ''}{total}",
         "none",
         disposition=Disposition.COMPLETED,
         attribution=Attribution.NONE,
         retry=Retry.NO,
-        confidence=min((run.verdict.confidence for node in done for run in node.runs
-                        if run.verdict is not None), default=0.5),
+        confidence=min(own_confidences, default=0.5),
         family="G1",
-    )  # fmt: skip
+    )
     slow = find_slow_cause(done)
     if facts.straggler is not None:
         return _describe_straggler(facts, parts)
@@ -246,10 +248,6 @@ def _list_warnings(facts: JobFacts) -> tuple[VerdictWarning, ...]:
         names = fold_names(dict.fromkeys(clocks))
         found.append(("clocks", f"the clock of {names} is wrong, and its times are corrected"))
     return tuple(VerdictWarning(kind, text) for kind, text in found)
-
-
-_NOTABLE_OFFSET_S = 5.0
-"""Clocks that are wrong by less still order events of the same minute."""
 
 
 def part_of(node: JobNode, parts: JobVerdictParts, facts: JobFacts) -> NodePart:

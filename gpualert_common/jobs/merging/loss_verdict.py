@@ -9,6 +9,7 @@ from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.jobs.merging.verdict_parts import (
     JobVerdictParts,
     count_nodes_in_words,
+    describe_end,
     list_other_causes,
 )
 from gpualert_common.model import Attribution, Claim, Disposition, Retry
@@ -25,7 +26,7 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
     first = min(losses, key=lambda one: (one.at, one.run.run_id))
     titles = {node.runs[0].place: node.title for node in facts.nodes}
     verdict = first.run.verdict
-    head = first.cause if verdict is None else verdict.headline
+    head = describe_end(first) if verdict is None else verdict.headline
     claim = Claim(
         f"{titles[first.run.place]} {'failed' if first.is_unexplained else 'lost a peer'} first:"
         f" {head}",

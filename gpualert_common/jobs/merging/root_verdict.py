@@ -126,8 +126,10 @@ def _write_headline(facts: JobFacts, root: Root, node: JobNode, head: str) -> st
     at = f"on {node.title}"
     if rank is not None and f"rank {rank}" not in head.lower():
         at += f" (rank {rank})"
-    lost = len(failed - same)
+    earlier = {one.run.place for one in _failures_of(facts) if one.ends < root.failure.begins}
+    lost, before = len(failed - same - earlier), len(earlier - same)
     more = f"; {count_nodes_in_words(lost, 'other')} failed after it" if lost else ""
+    more += f"; {count_nodes_in_words(before, 'other')} failed before" if before else ""
     also = len(same) - 1
     more += f"; {count_nodes_in_words(also, 'more')} with the same cause" if also else ""
     return _insert(head, at) + more

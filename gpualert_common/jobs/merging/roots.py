@@ -2,8 +2,9 @@
 
 Clocks and times of log lines are only known within an error.  Of failures that may have happened
 at the same time, the one with the better known reason is the root, and the others are its rivals.
-A bare kill or a stop after the first report of a lost peer is a consequence: launchers stop what is
-left.  The same error of the program on most of the nodes is no failure of one of them.
+A bare kill, a stop, or an exit status without a reason after the first report of a lost peer is a
+consequence: launchers stop what is left.  The same error of the program on most of the nodes is no
+failure of one of them.
 """
 
 from __future__ import annotations
@@ -127,11 +128,11 @@ def _distance_to_rank_0(node: JobNode) -> tuple[int, int]:
 
 
 def _follows_loss(one: Failure, losses: Sequence[Failure]) -> bool:
-    """Return whether a kill or a stop came after another node had reported a lost peer.
+    """Return whether an end without a reason came after another node had reported a lost peer.
 
     The losses are in the order of their ends.
     """
-    if one.kind > FailureKind.KILLED:
+    if one.kind > FailureKind.KILLED and not one.is_bare_exit:
         return False
     first = next((loss for loss in losses if loss.run.place != one.run.place), None)
     return first is not None and first.ends + SAME_TIME_S < one.begins

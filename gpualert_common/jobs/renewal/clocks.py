@@ -12,7 +12,7 @@ import math
 from collections import deque
 
 from gpualert_common.job_store.clock import compare_clocks
-from gpualert_common.jobs.digests.digest import ClockBasis, ClockOffset, Digest, StoredDigest
+from gpualert_common.jobs.digests.digest import ClockBasis, ClockOffset, Digest
 from gpualert_common.structs import Struct
 
 _MOST_BOUNDS = 64
@@ -27,18 +27,6 @@ _CLOCK_STEP_S = 0.5
 def correct_time(digest: Digest, at: float) -> float:
     """Return a time of a digest in the common time of its job."""
     return at - digest.clock.offset_s
-
-
-def find_heard_at(stored: StoredDigest) -> float:
-    """Return when a node renewed its digest last, in the common time.
-
-    The stamp of the store counts only where the offset of the node is not known: it may be that of
-    the node's own clock.
-    """
-    digest = stored.digest
-    if digest.clock.basis is ClockBasis.NONE:
-        return stored.modified_at
-    return correct_time(digest, digest.at)
 
 
 class ClockInterval(Struct, frozen=True):

@@ -25,6 +25,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 
+from gpualert_common.causes import CAUSES_OF_SIGNALS
 from gpualert_common.classify.details import Scalar
 from gpualert_common.classify.observations import Observation
 from gpualert_common.diagnose import thresholds
@@ -42,14 +43,6 @@ _CAUSE = "collective"
 _KILLED = frozenset(("killed_unknown", "oom_killer", "host_oom", "segfault"))
 """Causes that a signal to one rank may have: it confirms them, and names the rank."""
 _HUNG = frozenset(("time_limit", "idle_hang"))
-_BY_SIGNAL: dict[int, str] = {
-    signal.SIGKILL: "killed_unknown",
-    signal.SIGSEGV: "segfault",
-    signal.SIGBUS: "segfault",
-    signal.SIGILL: "segfault",
-    signal.SIGFPE: "segfault",
-}
-"""Causes that the signal alone names.  SIGABRT follows a message, and SIGTERM comes from others."""
 
 
 _LEFT = frozenset(("left", "closed"))
@@ -148,7 +141,7 @@ def _make_finding(evidence: Evidence, lost: _LostRank) -> Finding:
     claims = [Claim(lost.text, "processes", rank=lost.rank)]
     kill = _find_memory_kill(evidence, lost)
     number = -lost.code if lost.kind == "killed" and lost.code is not None else 0
-    cause = _BY_SIGNAL.get(number, _CAUSE)
+    cause = CAUSES_OF_SIGNALS.get(number, _CAUSE)
     confidence = 0.8 if cause == _CAUSE else 0.96
     if kill is not None:
         claims.append(claim_of_event(kill))
