@@ -16,8 +16,9 @@ from airflow.providers.standard.hooks.subprocess import SubprocessResult
 
 from gpualert_common.errors import SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
-from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
+from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS
 from gpualert_common.guardian.failure import TrainingFailure
+from gpualert_common.guardian.job_cancellation import cancel_left_job, is_job_left
 from gpualert_common.suspicion import OnSuspect, choose_reaction
 from gpualert_provider import alerts, report_store, task_state, xcom
 from gpualert_provider.exceptions import (
@@ -198,11 +199,12 @@ class TaskExecution:
             for line in lines:
                 log.info("%s", line)
         result = handle.wait()
-        if is_job_left(handle.record):
-            if not self.is_killed and self.followers < MOST_FOLLOWERS:
-                log.warning("The follower of the job was killed; another one follows it")
-                raise JobLeftError(handle.record)
-            cancel_left_job(handle.record)
+        is_left = is_job_left(handle.record)
+        if is_left and not self.is_killed and self.followers < MOST_FOLLOWERS:
+            log.warning("The follower of the job was killed; another one follows it")
+            raise JobLeftError(handle.record)
+        if is_left or self.is_killed or not self._retries.has_next:
+            cancel_left_job(handle.record)  # nobody would follow it
         log.info("Command exited with return code %s", result.exit_code)
         self._directories.append(directory.of_run(handle.record.spec))
         return result

@@ -1,8 +1,8 @@
 """Jobs of Slurm that are the runs of an engine's task: one job, whichever attempt follows it.
 
-The run of such a task is an ordinary one whose child follows a submission.  An attempt that finds
-the job of an earlier one passes its submission on, so that no attempt submits beside it.  Also a
-program (:mod:`gpualert_common.processes.program`): it cancels the job of a submission.
+The run of such a task is an ordinary one whose child follows a submission.  The name of the
+submission ends with that of the task's key, whose lock an attempt holds when it looks for it: an
+attempt passes on what an earlier one submitted, and never submits beside it.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ import copy
 import os
 import shlex
 import shutil
-import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from gpualert_common.errors import GuardianError, RecordError, UsageError
-from gpualert_common.processes.program import start_program
+from gpualert_common.guardian.job_cancellation import Check, end_job
 from gpualert_common.record import Record
+from gpualert_common.record.private_directory import resolve_state_dir
 from gpualert_common.record_locations import list_state_dirs, new_run_id
 from gpualert_common.settings import name_origin
 from gpualert_common.slurm.submissions.follower_command import (
     CANCEL_S,
     make_command,
-    submission_path,
 )
 from gpualert_common.slurm.submissions.sbatch_options import read_options
 from gpualert_common.slurm.submissions.submission import (
@@ -33,10 +31,8 @@ from gpualert_common.slurm.submissions.submission import (
     SUBMISSIONS,
     Submission,
     SubmissionRequest,
-    SubmissionStep,
-    find_submission,
 )
-from gpualert_common.structs import Struct, replace
+from gpualert_common.structs import Struct
 
 if TYPE_CHECKING:
     from gpualert_common.settings import Setting
@@ -47,13 +43,10 @@ MOST_FOLLOWERS = 10
 _WORK = "work"
 """Folder in a submission: the working directory of a job whose author names none."""
 _MOST_NAME = 200
-_POLL_S = 0.1
-_START_S = 10.0
-"""For a process to start, and to take the lock of its submission."""
+_KEY_CHARACTERS = 16
+"""Of the name of a key in the name of a submission."""
 _OF_PROCESSES = ("hang_timeout", "on_hang")
 """Options about processes, which are on another machine."""
-
-Check = Callable[[], None]
 
 
 class EngineJob(Struct, frozen=True):
@@ -69,33 +62,35 @@ class EngineJob(Struct, frozen=True):
     grace_s: float
     fingerprint: str
 
-    def prepare(self, paths: Sequence[str], check: Check) -> RunSpec:
+    def prepare(self, key: str, paths: Sequence[str], check: Check) -> RunSpec:
         """Return the run to launch after the earlier runs of the task, whose records *paths* name.
 
-        It follows the job that one of them left, else it submits a new one.  A job that must not
-        go on is cancelled first.  ``check`` is called while that takes time, and may raise.
-        Raises GuardianError, RecordError and NoDurableLogError; nothing was submitted then.
+        It follows the job that one of them left, else it submits a new one.  *key* is the name of
+        the task's key, whose lock is held.  A job that must not go on is cancelled first; ``check``
+        is called while that takes time, and may raise.  Raises GuardianError, RecordError and
+        NoDurableLogError; nothing was submitted then.
         """
         for path in paths:
-            submission = _find_submission_of(path)
-            if submission is None:
-                continue
+            _check_visible(path)
+        is_stopped = any(_was_stopped(path) for path in paths)
+        own = list(list_state_dirs(self.spec.state_dir))
+        theirs = [os.path.dirname(os.path.dirname(path)) for path in paths]
+        for submission in _list_open(key, [*own, *theirs]):
             try:
-                if self._may_follow(path, submission):
+                if not is_stopped and self._may_follow(submission):
                     return self._make_spec(submission)
-                _end_job(submission, check)
+                end_job(submission, check)
             finally:
                 submission.close()
-        return self._make_spec(self._create())
+        return self._make_spec(self._create(key))
 
-    def _may_follow(self, path: str, submission: Submission) -> bool:
+    def _may_follow(self, submission: Submission) -> bool:
         """Return True if this attempt follows an earlier submission, which may have a job."""
-        job = submission.job
         is_same = submission.request.fingerprint == self.fingerprint
-        return is_same and not job.is_closed and not job.is_stopped and not _was_stopped(path)
+        return is_same and not submission.job.is_stopped
 
-    def _create(self) -> Submission:
-        mark = new_run_id()
+    def _create(self, key: str) -> Submission:
+        mark = f"{new_run_id()}{_suffix(key)}"
         request = SubmissionRequest(
             f"{MARK_PREFIX}{mark}",
             self.arguments,
@@ -166,45 +161,6 @@ def make_engine_job(
     )
 
 
-def is_job_left(record: Record) -> bool:
-    """Return True if the run has ended because its follower was killed, and its job may go on.
-
-    False for a run that was stopped, and for one of another kind.
-    """
-    submission = find_submission(record.spec.command)
-    if submission is None:
-        return False
-    try:
-        ending = record.ending
-        if ending is None or (ending.code is not None and ending.code >= 0):
-            return False
-        is_stopped = ending.signal is not None or ending.limit is not None
-        if is_stopped or record.event("stopping") is not None:
-            return False
-        return not submission.job.is_closed
-    except RecordError:
-        return False
-    finally:
-        submission.close()
-
-
-def cancel_left_job(record: Record) -> None:
-    """Have the job of a run cancelled that has ended without it, in the background.
-
-    Does nothing for a run of another kind, and for a job that has ended or is followed.
-    """
-    submission = find_submission(record.spec.command)
-    if submission is None:
-        return
-    try:
-        if submission.job.is_open:
-            _start_end(submission)
-    except (RecordError, OSError):
-        pass  # the next attempt ends it before it submits another one
-    finally:
-        submission.close()
-
-
 def _check_arguments(arguments: Sequence[str]) -> None:
     options = read_options(arguments)
     if options.has_wrap or not options.reads_stdin:
@@ -232,45 +188,36 @@ def _make_script(command: Sequence[str], text: str | None) -> bytes:
     return os.fsencode(f"#!/bin/bash\n:\n{text}\n")
 
 
-def _find_submission_of(path: str) -> Submission | None:
-    """Return the submission of an earlier run that may have a job; None if there is none.
-
-    Raises GuardianError if that cannot be known, and RecordError for a damaged one.
-    """
-    try:
-        with closing(Record.open(path)) as record:
-            command = record.spec.command
-    except RecordError:
-        found = _find_by_run(path)
-    else:
-        followed = submission_path(command)
-        found = None if followed is None else Submission.open(followed)
-    if found is not None and found.job.is_closed:
-        found.close()
-        return None
-    return found
-
-
-def _find_by_run(path: str) -> Submission | None:
-    """Return the submission whose last follower was a run that has no record any more."""
-    runs, run_id = os.path.split(path)
-    if not os.path.isdir(runs):
+def _check_visible(path: str) -> None:
+    """Raises GuardianError if the place of an earlier run, and so its job, cannot be seen."""
+    if not os.path.isdir(os.path.dirname(path)):
         raise GuardianError(
             f"{path}: the earlier run of this task is not seen from here, and its job of Slurm may "
             "go on; nothing was submitted. The workers of a task with scheduler=slurm need one "
             "state directory"
         )
-    folder = os.path.join(os.path.dirname(runs), SUBMISSIONS)
-    for name in os.listdir(folder) if os.path.isdir(folder) else ():
-        try:
+
+
+def _list_open(key: str, places: Sequence[str]) -> Iterator[Submission]:
+    """Yield the submissions of a task that may have a job; oldest first in each place.
+
+    Raises RecordError for a damaged one.
+    """
+    folders = dict.fromkeys(os.path.join(resolve_state_dir(one), SUBMISSIONS) for one in places)
+    for folder in folders if key else ():
+        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        for name in names:
+            if not name.endswith(_suffix(key)):
+                continue
             submission = Submission.open(os.path.join(folder, name))
-        except RecordError:
-            continue
-        with suppress(RecordError):
-            if submission.job.run_id == run_id:
-                return submission
-        submission.close()
-    return None
+            if submission.is_complete and not submission.job.is_closed:
+                yield submission
+            else:
+                submission.close()
+
+
+def _suffix(key: str) -> str:
+    return f"-{key[:_KEY_CHARACTERS]}" if key else ""
 
 
 def _was_stopped(path: str) -> bool:
@@ -279,52 +226,3 @@ def _was_stopped(path: str) -> bool:
             return record.event("stopping") is not None
     except RecordError:
         return False
-
-
-def _start_end(submission: Submission) -> bool:
-    """Start the process that cancels a job; False while a follower of it lives.  Raises OSError."""
-    if not submission.try_lock():
-        return False
-    job = submission.job
-    if job.step is SubmissionStep.PREPARED:
-        submission.store(replace(job, step=SubmissionStep.REFUSED))
-    else:
-        submission.store(replace(job, is_stopped=True))
-    submission.release()
-    if job.is_open:
-        with suppress(subprocess.TimeoutExpired):
-            start_program(__name__, submission.path).wait(_START_S)
-    return True
-
-
-def _end_job(submission: Submission, check: Check) -> None:
-    """Cancel the job of an earlier run, and return after its end.  Raises GuardianError."""
-    deadline = time.monotonic() + submission.request.grace_s + CANCEL_S
-    due = 0.0
-    try:
-        while not submission.job.is_closed and time.monotonic() < deadline:
-            if time.monotonic() >= due and _start_end(submission):
-                due = time.monotonic() + _START_S
-            check()
-            time.sleep(_POLL_S)
-    except OSError as error:
-        if error.errno is None:
-            raise  # an engine's time-out
-        raise GuardianError(f"{submission.path}: {error}; nothing was submitted") from error
-    if not submission.job.is_closed:
-        raise GuardianError(
-            f"job {submission.job.job_id or 'of an earlier run'} of this task is being cancelled "
-            "and has not ended; nothing was submitted"
-        )
-
-
-def main(path: str) -> NoReturn:
-    """Cancel the job of a submission that says so; exits, never returns.
-
-    In a process without a parent, since an engine may kill the children of its task.
-    """
-    if os.fork():
-        os._exit(0)
-    from gpualert_common.slurm.submissions import batch_job  # heavy; a task that submits needs none
-
-    batch_job.main(path)

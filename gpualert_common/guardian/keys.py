@@ -45,7 +45,8 @@ class Key:
         import hashlib  # the guardian, which only writes the pointer, starts without it
 
         text = json.dumps(tuple(key)).encode("utf-8", "surrogatepass")
-        self._name = hashlib.sha256(text).hexdigest()[:32]
+        self.name = hashlib.sha256(text).hexdigest()[:32]
+        """Digest of the key, and name of its folder."""
         self._state_dirs = list(record_locations.list_state_dirs(state_dir))
         self.fd = -1
         self.path = ""
@@ -70,7 +71,7 @@ class Key:
 
     def _take_at(self, place: str, on_wait: Callable[[], None]) -> str:
         while True:
-            path = make_folder(place, KEYS, self._name)
+            path = make_folder(place, KEYS, self.name)
             lock = os.path.join(path, _LOCK)
             self.fd = open_lock(lock)
             while not try_lock(self.fd):
@@ -96,12 +97,12 @@ class Key:
         for state_dir in self._state_dirs:
             try:
                 place = resolve_state_dir(state_dir)
-                dir_fd = open_folder(place, KEYS, self._name)
+                dir_fd = open_folder(place, KEYS, self.name)
             except OSError as error:
                 if error.errno not in _NO_PLACE:
                     raise  # it may pass; the run that the pointer names may live
                 continue  # not there, or not ours: we never wrote a pointer into it
-            value = _read_pointer(Directory(os.path.join(place, KEYS, self._name), dir_fd))
+            value = _read_pointer(Directory(os.path.join(place, KEYS, self.name), dir_fd))
             if value is not None:
                 found.append(value)
         return sorted(found, key=os.path.basename)

@@ -13,9 +13,9 @@ from gpualert_common.record import Record
 from gpualert_common.spec import RunSpec
 from gpualert_common.structs import Struct
 
-Prepare = Callable[[Sequence[str], Callable[[], None]], RunSpec]
-"""Returns the run to launch, given the records of the key's earlier runs, of which none is left,
-and what is to be called while that takes time.  The key's lock is held meanwhile."""
+Prepare = Callable[[str, Sequence[str], Callable[[], None]], RunSpec]
+"""Returns the run to launch, given the name of the key, the records of its earlier runs, of which
+none is left, and what is to be called while that takes time.  The key's lock is held meanwhile."""
 
 
 class ObtainedRun(Struct, frozen=True):
@@ -43,7 +43,7 @@ def obtain_run(
     :meth:`~.handle.RunHandle.launch` does, and what ``prepare`` raises.
     """
     if attempt is None:
-        _launch(spec if prepare is None else prepare((), check), None, None, on_run)
+        _launch(spec if prepare is None else prepare("", (), check), None, None, on_run)
         return
     key = Key(attempt.key, spec.state_dir)
     try:
@@ -51,7 +51,7 @@ def obtain_run(
         record, origin, lease = Takeover(key, spec, attempt, log, check).take_over()
         if record is None:
             if prepare is not None:
-                spec = prepare(_list_earlier(key, attempt), check)
+                spec = prepare(key.name, _list_earlier(key, attempt), check)
             _launch(spec, attempt, key, on_run)
         else:
             on_run(ObtainedRun(record, origin, lease))

@@ -93,17 +93,19 @@ def _supervise(message: dict[str, Any]) -> None:
     # Imported late: the child does not wait for it.
     from gpualert_common.guardian.alert_delivery import deliver_after_run
 
-    if (done.ending.code or 0) < 0:
+    if spec.custody is not None:
+        _cancel_job(done.record)
+    elif (done.ending.code or 0) < 0:
         _continue_job(done.record)
     deliver_after_run(done.record, spec.secrets, alerts_fd)
 
 
 def _continue_job(record: Record) -> None:
-    """Have a job of Slurm followed again whose follower was killed; not that of an attempt."""
+    """Have a job of Slurm followed again whose follower was killed."""
     from gpualert_common.slurm.submissions.follower_command import CONTINUATION, submission_path
 
     path = submission_path(record.spec.command)
-    if path is None or record.spec.custody is not None:
+    if path is None:
         return
     from gpualert_common.slurm.submissions.submission import needs_follower
 
@@ -112,6 +114,21 @@ def _continue_job(record: Record) -> None:
             start_program(CONTINUATION, os.path.dirname(os.path.dirname(path))).wait(_CONTINUE_S)
         except (OSError, subprocess.TimeoutExpired):
             pass  # a later command starts it
+
+
+def _cancel_job(record: Record) -> None:
+    """Have the job of an attempt cancelled whose follower was killed in a stop."""
+    from gpualert_common.slurm.submissions.follower_command import submission_path
+
+    if submission_path(record.spec.command) is None:
+        return
+    from gpualert_common.guardian.job_cancellation import cancel_left_job, was_stopped
+
+    try:
+        if was_stopped(record):
+            cancel_left_job(record)
+    except GPUAlertError:
+        pass  # a damaged record
 
 
 def _lock_alerts(record: Record) -> int:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from gpualert_common.errors import GPUAlertError, SupersededError
 from gpualert_common.guardian import Attempt, RunHandle
-from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS, cancel_left_job, is_job_left
+from gpualert_common.guardian.engine_jobs import MOST_FOLLOWERS
+from gpualert_common.guardian.job_cancellation import cancel_left_job, is_job_left
 from gpualert_common.spec import RunSpec
 from gpualert_common.suspicion import OnSuspect, choose_reaction
 from prefect_gpualert import known_runs, publishing, suspicion
@@ -164,10 +165,10 @@ class Training:
         while True:
             self._show_log(interrupts)
             result = self._wait_for_result(interrupts)
-            if not is_job_left(self.handle.record):
-                return result
-            if self._followers >= MOST_FOLLOWERS:
-                cancel_left_job(self.handle.record)
+            is_left = is_job_left(self.handle.record)
+            if not is_left or self._followers >= MOST_FOLLOWERS:
+                if is_left or self._next_within_s is None:
+                    cancel_left_job(self.handle.record)  # nobody would follow it
                 return result
             self.log("The follower of the job was killed; another one follows it", logging.WARNING)
             self.handle.close()

@@ -124,6 +124,16 @@ def test_digests_are_read_at_once() -> None:
     assert report.verdict.headline == "Completed on all 8 nodes"
 
 
+def test_slow_store(store: RefusingStore) -> None:
+    """The digests that were read within the time are merged, and the rest is said to lack."""
+    reader = JobReader(JobDirectory(store, KEY))
+    reader.read_batch()
+    assert "a part of its digests" in str(reader.read_all(until=time.monotonic()))
+    report = reader.conclude(END + 1.0)
+    assert report is not None
+    assert sum(node.state is NodeState.ENDED for node in report.nodes) == BATCH
+
+
 def test_store_that_is_down_is_asked_a_few_times(store: RefusingStore) -> None:
     """After a failed read no other one of the batch begins, and the time of a reader is bounded."""
     store.refused.update({path_of(node): 10 for node in range(NODES)})

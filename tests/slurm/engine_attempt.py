@@ -15,7 +15,8 @@ from typing import Any
 from gpualert_common.api import make_spec
 from gpualert_common.guardian import Attempt, RunHandle
 from gpualert_common.guardian.attempt import fingerprint
-from gpualert_common.guardian.engine_jobs import cancel_left_job, is_job_left, make_engine_job
+from gpualert_common.guardian.engine_jobs import make_engine_job
+from gpualert_common.guardian.job_cancellation import cancel_left_job, is_job_left
 from gpualert_common.settings import load_settings
 
 

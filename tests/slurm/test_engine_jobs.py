@@ -12,13 +12,8 @@ import pytest
 
 from gpualert_common.api import make_spec
 from gpualert_common.errors import ConfigError, GuardianError, RecordError, UsageError
-from gpualert_common.guardian.engine_jobs import (
-    EngineJob,
-    cancel_left_job,
-    is_job_left,
-    list_identity,
-    make_engine_job,
-)
+from gpualert_common.guardian.engine_jobs import EngineJob, list_identity, make_engine_job
+from gpualert_common.guardian.job_cancellation import cancel_left_job, is_job_left
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import Record, describe
 from gpualert_common.settings import load_settings
@@ -30,9 +25,10 @@ from gpualert_common.slurm.submissions.submission import (
     list_unfollowed,
 )
 from gpualert_common.spec import Ending, RunSpec
-from tests.supervised import Lab
+from tests.supervised import Lab, until
 
 Install = Callable[..., None]
+KEY = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +74,7 @@ def test_command_is_the_script(lab: Lab) -> None:
     assert job.script == b"#!/bin/sh\nexec bash -c 'echo '\"'\"'a b'\"'\"'; exit 3'\n"
     assert job.arguments[-2:] == ("--gres=gpu:8", "--comment=my own")
     assert job.arguments[:2] == ("--export=ALL", "--job-name=dag.train")
-    spec = job.prepare((), ignore)
+    spec = job.prepare(KEY, (), ignore)
     submission = submission_of(spec)
     request = submission.request
     assert (request.arguments, request.grace_s, request.fingerprint) == (job.arguments, 5.0, "same")
@@ -166,68 +162,86 @@ KEPT = {
 @pytest.mark.parametrize("step", KEPT)
 def test_submission_is_passed_on(lab: Lab, step: SubmissionStep) -> None:
     """A submission that may have a job is followed on; after its end a new one is made."""
-    first = job_of().prepare((), ignore)
+    first = job_of().prepare(KEY, (), ignore)
     record = record_of(lab, first)
     submission_of(first).store(SubmittedJob(step, job_id="5"))
-    second = job_of().prepare([record.path], ignore)
+    second = job_of().prepare(KEY, [record.path], ignore)
     assert (submission_path(second.command) == submission_path(first.command)) is KEPT[step]
 
 
 def test_death_before_the_first_state(lab: Lab) -> None:
     """A submission without a state, whose follower died before its first step, is passed on."""
-    first = job_of().prepare((), ignore)
-    second = job_of().prepare([record_of(lab, first).path], ignore)
+    first = job_of().prepare(KEY, (), ignore)
+    second = job_of().prepare(KEY, [record_of(lab, first).path], ignore)
     assert second.command == first.command
 
 
 def test_another_command_is_not_followed(lab: Lab) -> None:
     """A submission that never began is closed, so that no late follower submits it."""
-    first = job_of("other").prepare((), ignore)
-    second = job_of().prepare([record_of(lab, first).path], ignore)
+    first = job_of("other").prepare(KEY, (), ignore)
+    second = job_of().prepare(KEY, [record_of(lab, first).path], ignore)
     assert second.command != first.command
     assert submission_of(first).job.step is SubmissionStep.REFUSED
 
 
-def test_removed_record(lab: Lab) -> None:
-    """The job of a run whose record was removed is found by the name of the run."""
-    first = job_of().prepare((), ignore)
+@pytest.mark.parametrize("is_last_run", [True, False])
+def test_removed_record(lab: Lab, is_last_run: bool) -> None:
+    """The job of a task is found without its records, and also by an attempt after one that died.
+
+    The guardian of the latter removes its record, which the key names from then on.
+    """
+    first = job_of().prepare(KEY, (), ignore)
     record = record_of(lab, first)
-    submission_of(first).store(
-        SubmittedJob(SubmissionStep.SUBMITTED, job_id="5", run_id=record.run_id)
-    )
+    submission_of(first).store(SubmittedJob(SubmissionStep.SUBMITTED, job_id="5", run_id="1"))
     shutil.rmtree(record.path)
-    assert job_of().prepare([record.path], ignore).command == first.command
-    other = str(lab.state / "runs" / "20260101-2")
-    assert job_of().prepare([other], ignore).command != first.command
+    path = record.path if is_last_run else str(lab.state / "runs" / "20260101-2")
+    assert job_of().prepare(KEY, [path], ignore).command == first.command
+
+
+def test_other_task(lab: Lab) -> None:
+    """The job of another task is left alone."""
+    first = job_of().prepare(KEY, (), ignore)
+    submission_of(first).store(SubmittedJob(SubmissionStep.SUBMITTED, job_id="5"))
+    other = job_of().prepare(KEY[::-1], (), ignore)
+    assert other.command != first.command
+    assert not submission_of(first).job.is_stopped
+
+
+def test_interrupted_creation(lab: Lab) -> None:
+    """A submission whose creation was interrupted has no job, and hinders nothing."""
+    first = job_of().prepare(KEY, (), ignore)
+    Path(submission_of(first).path, "request.json").unlink()
+    second = job_of().prepare(KEY, (), ignore)
+    assert second.command != first.command
 
 
 def test_run_without_a_job(lab: Lab) -> None:
     """After a run on the worker itself, and one that was never launched, a new job is made."""
     local = record_of(lab, RunSpec(["true"], cwd="/"))
     empty = Record.create(str(lab.state / "runs" / "20260101-3"), sync=False)
-    assert submission_path(job_of().prepare([local.path, empty.path], ignore).command)
+    assert submission_path(job_of().prepare(KEY, [local.path, empty.path], ignore).command)
 
 
 def test_state_directory_elsewhere(lab: Lab, tmp_path: Path) -> None:
     """Nothing is submitted beside a run that is not seen from here."""
     with pytest.raises(GuardianError, match="nothing was submitted"):
-        job_of().prepare([str(tmp_path / "elsewhere" / "runs" / "1")], ignore)
+        job_of().prepare(KEY, [str(tmp_path / "elsewhere" / "runs" / "1")], ignore)
     assert not (lab.state / "submissions").exists()
 
 
 def test_damaged_submission(lab: Lab) -> None:
     """A job whose state cannot be read may go on: nothing is submitted."""
-    first = job_of().prepare((), ignore)
+    first = job_of().prepare(KEY, (), ignore)
     record = record_of(lab, first)
     Path(submission_of(first).path, "job.json").write_text("{")
     with pytest.raises(RecordError):
-        job_of().prepare([record.path], ignore)
+        job_of().prepare(KEY, [record.path], ignore)
     assert len(list((lab.state / "submissions").iterdir())) == 1
 
 
 def test_other_commands_leave_it_alone(lab: Lab) -> None:
     """No command starts a follower for the job of an engine's task."""
-    submission = submission_of(job_of().prepare((), ignore))
+    submission = submission_of(job_of().prepare(KEY, (), ignore))
     submission.store(SubmittedJob(SubmissionStep.SUBMITTED, job_id="5", host=host_name()))
     assert list_unfollowed(str(lab.state)) == []
 
@@ -258,7 +272,7 @@ def test_job_that_is_left(
     lab: Lab, exit_record: dict[str, object] | None, step: SubmissionStep, is_left: bool
 ) -> None:
     """A job goes on without its follower only if that was killed, and nothing was stopped."""
-    spec = job_of().prepare((), ignore)
+    spec = job_of().prepare(KEY, (), ignore)
     record = record_of(lab, spec)
     submission_of(spec).store(SubmittedJob(step, job_id="5"))
     if exit_record is not None:
@@ -268,10 +282,24 @@ def test_job_that_is_left(
 
 def test_followed_job_is_not_cancelled(lab: Lab) -> None:
     """The job of a live follower is not cancelled behind its back."""
-    spec = job_of().prepare((), ignore)
+    spec = job_of().prepare(KEY, (), ignore)
     submission = submission_of(spec)
     submission.store(SubmittedJob(SubmissionStep.SUBMITTED, job_id="5"))
     assert submission.try_lock()
     cancel_left_job(record_of(lab, spec))
     assert not submission.job.is_stopped
+    submission.close()
+
+
+def test_sbatch_of_a_dead_follower(lab: Lab) -> None:
+    """A job whose sbatch still lives is cancelled once that has ended."""
+    spec = job_of().prepare(KEY, (), ignore)
+    record = record_of(lab, spec)
+    submission = submission_of(spec)
+    submission.store(SubmittedJob(SubmissionStep.SUBMITTING, run_id=record.run_id))
+    assert submission.try_lock()
+    cancel_left_job(record)
+    assert not submission.job.is_stopped
+    submission.release()
+    until(lambda: submission.job.is_stopped, "the cancellation", 20.0)
     submission.close()

@@ -57,7 +57,10 @@ def test_unknown_job_is_an_error(scene: BatchScene) -> None:
     """A job that Slurm does not know is an error at once, and nothing is launched."""
     done = scene.run("watch", "slurm:999999")
     assert done.returncode == 125
-    assert "Slurm does not know the job 999999" in done.stderr
+    assert "does not know the job 999999 (any more), and neither does its accounting" in done.stderr
+    done = scene.run("watch", "slurm", "--user=no-such-user")
+    assert done.returncode == 125
+    assert "does not know the user 'no-such-user'" in done.stderr
     assert scene.runs() == []
 
 

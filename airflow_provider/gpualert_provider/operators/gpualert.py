@@ -168,14 +168,7 @@ class GPUAlertOperator(BashOperator):
 
     def execute(self, context: Context) -> Any:
         """Do what BashOperator does; record the outcome of the task and send its alerts."""
-        left: Record | None = None
-        followers = 1
-        while True:
-            try:
-                return self._begin(context, followers, left).run(super().execute)
-            except JobLeftError as error:  # the execution has a limit of them
-                left = error.record
-                followers += 1
+        return self._execute(context)
 
     def resume_execution(
         self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
@@ -187,8 +180,8 @@ class GPUAlertOperator(BashOperator):
             return resume(context)
         try:
             return self._begin(context).run(partial(self._resume, resumption))
-        except JobLeftError:
-            return self.execute(context)
+        except JobLeftError as error:
+            return self._execute(context, error.record)
 
     def on_kill(self) -> None:
         """Request a graceful stop and return at once.  Runs in a signal handler.
@@ -238,6 +231,16 @@ class GPUAlertOperator(BashOperator):
         return self._train(bash_path, env, str(self.bash_command))
 
     # -- the run of the task ---------------------------------------------------------------
+
+    def _execute(self, context: Context, left: Record | None = None) -> Any:
+        """Do BashOperator's work; ``left`` is the run of a follower that was killed."""
+        followers = 1 if left is None else 2
+        while True:
+            try:
+                return self._begin(context, followers, left).run(super().execute)
+            except JobLeftError as error:  # the execution has a limit of them
+                left = error.record
+                followers += 1
 
     def _begin(
         self, context: Context, followers: int = 1, left: Record | None = None

@@ -104,13 +104,30 @@ class JobFollower:
 
         Raises SlurmError.
         """
-        self._serve_stop()
         tasks = read_tasks(self._job.job_id, self._job.cluster)
-        if all(task.is_over for task in tasks) and (not tasks or "_" in tasks[0].shown_id):
-            known = {task.shown_id for task in tasks}  # the controller forgets tasks one by one
-            accounted = read_accounted_tasks(self._job.job_id, self._job.cluster)
-            tasks += [task for task in accounted if task.is_over and task.shown_id not in known]
+        self._serve_stop(tasks)
+        if all(task.is_over for task in tasks):
+            tasks += self._read_forgotten(tasks)
         return tasks
+
+    def _read_forgotten(self, tasks: list[BatchTask]) -> list[BatchTask]:
+        """Return the ended tasks that the accounting has, and the controller not any more.
+
+        The controller forgets the tasks of an array one by one; where there is no accounting, those
+        that it still has are the answer.  Raises SlurmError.
+        """
+        known = {task.shown_id for task in tasks}
+        is_array = any("_" in name for name in (*known, *self._tasks))
+        if known and not is_array:
+            return []
+        try:
+            accounted = read_accounted_tasks(self._job.job_id, self._job.cluster)
+        except SlurmError as error:
+            if is_transient(error) or not known:
+                raise
+            return []
+        found = [task for task in accounted if task.is_over and task.shown_id not in known]
+        return [task for task in found if not is_array or "_" in task.shown_id]
 
     def _take(self, question: Future[list[BatchTask]]) -> JobEnd | None:
         try:
@@ -163,7 +180,12 @@ class JobFollower:
 
     def _note_state(self, task: BatchTask) -> None:
         text = f"job {task.shown_id} is {task.state}"
-        if task.is_waiting:
+        if task.is_unstarted:
+            text += (
+                ": Slurm could not start its script; check that the folder of its output exists on "
+                "the nodes, and that its user may write there"
+            )
+        elif task.is_waiting:
             waits = ", and may wait for ever" if task.reason in ENDLESS else ""
             text += f" ({task.reason}){waits}" if task.reason != "None" else ""
         elif task.is_over and task.reason in ENDLESS:
@@ -180,8 +202,8 @@ class JobFollower:
 
     # -- a stop ----------------------------------------------------------------------------
 
-    def _serve_stop(self) -> None:
-        """Send the next signal of a stop that is requested.
+    def _serve_stop(self, tasks: list[BatchTask]) -> None:
+        """Send the next signal of a stop that is requested to a job with these tasks.
 
         A request that Slurm refuses, as for a job that ended or was requeued meanwhile, counts as
         sent: it is followed by the next one.  Raises SlurmError if Slurm does not answer.
@@ -190,7 +212,7 @@ class JobFollower:
         if not stops:
             return
         if self._cancel_at is None:
-            runs = any(not task.is_over and not task.is_waiting for task in self._tasks.values())
+            runs = any(not task.is_over and not task.is_waiting for task in tasks)
             is_first = runs and self._grace_s > 0 and stops < _SEVERAL_STOPS
             self._request(terminate if is_first else cancel)
             self._cancel_at = time.monotonic() + self._grace_s
@@ -212,7 +234,8 @@ class JobFollower:
 
     def _start_copies(self, task: BatchTask) -> None:
         """Follow the files of a task that has started; a waiting one may not have its paths."""
-        if task.is_waiting or len(self._copies) >= _MOST_FILES:
+        is_never_started = task.is_over and not task.nodes
+        if task.is_waiting or is_never_started or len(self._copies) >= _MOST_FILES:
             return
         targets = [(task.stdout, _STDOUT)]
         if task.stderr != task.stdout:
@@ -241,13 +264,23 @@ class JobFollower:
             now = time.monotonic()
             if self._copy():
                 quiet_since = now
-            is_missing = any(
-                not copy.is_found and not copy.problem for copy in self._copies.values()
-            )
-            limit_s = _LATE_OUTPUT_S if is_missing else _QUIET_S
-            if now - quiet_since >= limit_s or (is_missing and now - began >= _LATE_OUTPUT_S):
-                return
+            missing = self._list_missing()
+            limit_s = _LATE_OUTPUT_S if missing else _QUIET_S
+            if now - quiet_since >= limit_s or (missing and now - began >= _LATE_OUTPUT_S):
+                break
             time.sleep(_COPY_S)
+        for path in missing:
+            self._note_once(path, f"the output {path} did not appear on this machine")
+
+    def _list_missing(self) -> list[str]:
+        """Return the outputs that never appeared; a script that did not start has none."""
+        if all(task.is_unstarted for task in self._tasks.values()):
+            return []
+        return [
+            path
+            for (path, _target), copy in self._copies.items()
+            if not copy.is_found and not copy.problem
+        ]
 
 
 def _with_paths(task: BatchTask, before: BatchTask | None) -> BatchTask:
