@@ -1,7 +1,8 @@
-"""Real jobs of a real Slurm that take minutes: a hang until the time limit, and a lost machine."""
+"""Real jobs of a real Slurm that take minutes: time limits, and a lost machine."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.batch import TRAIN, Batch
+from tests.slurm.batch_scene import BatchScene
 from tests.slurm_cluster import SlurmCluster, slurm_cluster, wait_until
 
 pytestmark = pytest.mark.nightly
@@ -37,6 +39,28 @@ def test_a_hang_until_the_time_limit(own: Batch) -> None:
         own.recover(record)
     verdict = own.verdict(timeout_s=90)
     assert (verdict["cause"], verdict["disposition"]) == ("idle_hang", "timeout")
+
+
+def test_a_followed_job_is_near_its_limit(scene: BatchScene) -> None:
+    """A job that is only followed is warned of before its limit, by the pace in its output."""
+    training = scene.home / "work" / "train.py"
+    training.write_text(TRAIN)
+    done = scene.run(
+        *("sbatch", "--poll=1s", "--warn", "--notify=mailbox", "--time=1"),
+        scene.script(f"exec python3 {training}"),
+        timeout_s=200.0,
+    )
+    assert done.returncode == 124
+    [run] = scene.runs()
+    verdict = json.loads((Path(str(run["path"])) / "verdict.json").read_text())
+    assert verdict["cause"] == "time_limit"
+    [warning] = [one for one in verdict["warnings"] if one["kind"] == "early_time_limit_near"]
+    assert warning["text"].endswith("time_limit followed")
+    mailbox = scene.home / "state" / "gpualert" / "mailbox" / "new"
+    texts = [" ".join(message.read_text().split()) for message in mailbox.iterdir()]
+    [text] = [text for text in texts if "early_time_limit_near" in text.partition("Date:")[2][:200]]
+    assert "s per step it needs" in text
+    assert "no checkpoint of it was seen" in text
 
 
 def test_a_lost_machine(own: Batch) -> None:

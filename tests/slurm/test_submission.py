@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from functools import partial
@@ -57,6 +58,7 @@ def test_array_ends_with_its_highest_status(scene: BatchScene) -> None:
     assert done.returncode == 3
     expected = sorted(f"task {task} line {line}" for task in range(4) for line in (1, 2, 3))
     assert sorted(done.stdout.splitlines()) == expected
+    assert re.search(r"job \d+_3 is FAILED", done.stderr)
 
 
 def test_stop_lets_a_step_save(scene: BatchScene) -> None:

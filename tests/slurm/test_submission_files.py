@@ -10,6 +10,11 @@ import pytest
 
 from gpualert_common.errors import NoDurableLogError, RecordError
 from gpualert_common.processes.host import host_name
+from gpualert_common.slurm.submissions.followed_state import (
+    FollowedState,
+    read_followed_state,
+    store_followed_state,
+)
 from gpualert_common.slurm.submissions.follower_command import make_command, submission_path
 from gpualert_common.slurm.submissions.submission import (
     Submission,
@@ -125,3 +130,31 @@ def test_state_is_replaced_as_a_whole(submission: Submission) -> None:
 
 def _place(submission: Submission) -> str:
     return os.path.dirname(os.path.dirname(submission.path))
+
+
+def test_state_of_the_job_is_kept(submission: Submission) -> None:
+    """Readers of the run have the state that the follower saw last; a hold is no endless wait."""
+    command = make_command(submission.path, ["sbatch"])
+    assert read_followed_state(command) is None
+    assert read_followed_state(["python", "train.py"]) is None
+    waits = FollowedState("7", "PENDING", "DependencyNeverSatisfied")
+    store_followed_state(submission.path, waits)
+    assert read_followed_state(command) == waits
+    assert waits.waits_for_ever
+    assert not FollowedState("7", "PENDING", "JobHeldUser").waits_for_ever
+    store_followed_state("/nowhere", waits)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(b"", b"[]", b"{", b'{"schema": 99}', b"\xff\x00", b'{"schema": 1, "job": 7}'),
+        b'{"schema": 1, "job": "7", "ends_at": 1e999}',
+        b'{"schema": 1, "job": "' + b"7" * (1 << 17) + b'"}',
+    ],
+)
+def test_damaged_state_is_none(submission: Submission, text: bytes) -> None:
+    """A damaged state never raises, and shows no wait and no limit."""
+    Path(submission.path, "state.json").write_bytes(text)
+    state = read_followed_state(make_command(submission.path, ["sbatch"]))
+    assert state is None or (state.ends_at is None and not state.waits_for_ever)
