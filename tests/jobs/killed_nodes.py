@@ -250,17 +250,18 @@ class KilledJob:
 
     def _kill_on(self, victims: list[int], role: Role) -> bool:
         """Kill on all of these nodes; False if there was nothing to kill."""
+        killed: list[int] = []
         if role is Role.MACHINE:
             for index in victims:
                 self.nodes[index].lose_power()
             self.dead.update(victims)
-            return True
-        killed = [pid for index in victims for pid in self.find(index, role)]
+        else:
+            killed = [pid for index in victims for pid in self.find(index, role)]
         for pid in killed:
             _signal(pid, signal.SIGKILL)
-        for index in victims:  # it stops together with the supervisor
+        for index in victims:  # nsenter stops together with the supervisor
             self.supervisors[index].send_signal(signal.SIGCONT)
-        return bool(killed)
+        return bool(killed) or role is Role.MACHINE
 
     def await_steps(self) -> None:
         """Wait until the training makes steps, or has failed, on a node that has power."""
@@ -405,10 +406,11 @@ def play(lab: Lab, death: Death, *, is_patient: bool = True) -> DeathOutcome:
 
 
 def draw_death(seed: int) -> Death:
-    """Return a random death."""
+    """Return a random death; some node keeps its power."""
     chosen = random.Random(seed)
     role = chosen.choice(list(Role))
-    return Death(role, chosen.choice(list(Victim)), after_s=chosen.uniform(0.3, 11.0))
+    victims = [one for one in Victim if (role, one) != (Role.MACHINE, Victim.EVERY)]
+    return Death(role, chosen.choice(victims), after_s=chosen.uniform(0.3, 14.0))
 
 
 @contextmanager
