@@ -81,6 +81,9 @@ class Death:
     moment: Moment | None = None
     after_s: float = 0.0
 
+    def __str__(self) -> str:
+        return f"{self.role}-{self.victim}-{self.moment or f'{self.after_s:.2f}s'}"
+
 
 @dataclass
 class DeathOutcome:
@@ -105,10 +108,9 @@ class DeathOutcome:
 
     def __str__(self) -> str:
         death, verdict = self.death, self.report.get("verdict", {})
-        moment = death.moment or f"{death.after_s:.2f} s"
         subjects = [" ".join(str(mail["Subject"]).split()) for mail in self.after]
         return (
-            f"{death.role} of {death.victim} at {moment}: {len(self.before)} alerts, "
+            f"{death}: {len(self.before)} alerts, "
             f"{len(self.after)} after recover, {len(self.messages)} different, "
             f"{self.corrections} corrections; {verdict.get('cause')} on {verdict.get('host')}: "
             f"{verdict.get('headline')}; {self.seconds:.0f} s {self.note} {subjects}"
