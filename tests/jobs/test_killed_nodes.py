@@ -71,7 +71,7 @@ def test_supervisors_of_all_nodes_are_killed(lab: Lab) -> None:
     assert not find_problem(outcome)
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_processes_of_all_nodes_are_killed(lab: Lab) -> None:
     """After SIGKILL of all processes of ours, ``gpualert recover`` sends one alert."""
     outcome = play(lab, Death(Role.ALL, Victim.EVERY, Moment.RECORDED))
