@@ -28,7 +28,7 @@ JOB = "llama-7b"
 NODES, ROOT, OTHER = 3, 1, 2
 DEADLINE_S = 90.0
 FAULT_S = 4.0
-"""Age of a job at which its training fails, if the moment of a death is random."""
+"""Time after the launch at which the training fails, if the moment of a death is random."""
 AGREEMENT_S = 240.0
 """Longer than the lease of a claim that is about to be sent."""
 _MARKS = (UNDELIVERED, UNFINISHED, UNPUBLISHED)
@@ -229,6 +229,8 @@ class KilledJob:
     def kill(self, death: Death) -> bool:
         """Kill at the moment of this death; False if there was nothing to kill then."""
         if death.moment is None:
+            self._await_nodes(self._leader, range(len(self.nodes)))
+            self.began = time.monotonic()
             early_s = min(death.after_s, FAULT_S)
             self._wait_until(early_s)
             if death.after_s > FAULT_S:
@@ -412,7 +414,7 @@ def draw_death(seed: int) -> Death:
     chosen = random.Random(seed)
     role = chosen.choice(list(Role))
     victims = [one for one in Victim if (role, one) != (Role.MACHINE, Victim.EVERY)]
-    return Death(role, chosen.choice(victims), after_s=chosen.uniform(0.3, 14.0))
+    return Death(role, chosen.choice(victims), after_s=chosen.uniform(0.0, 13.0))
 
 
 @contextmanager
