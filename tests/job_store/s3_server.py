@@ -73,14 +73,19 @@ def s3_server_on(node: Node) -> Iterator[tuple[dict[str, str], subprocess.Popen[
     """
     port = 9000
     program = (str(MOTO), "-c", _SERVER_ON_NODE, node.address, str(port), BUCKET)
-    process = subprocess.Popen(node.command(*program), stdout=subprocess.PIPE, text=True)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(
+        node.command(*program), stdout=subprocess.PIPE, stderr=quiet, text=True
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         yield client_environment(port, node.address), process
     finally:
-        process.kill()
-        process.communicate()
+        assert process.stdout is not None
+        process.stdout.close()
+        process.kill()  # the server itself is killed with its node
+        process.wait()
 
 
 def _answers(port: int) -> bool:

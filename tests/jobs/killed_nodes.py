@@ -28,7 +28,7 @@ JOB = "llama-7b"
 NODES, ROOT, OTHER = 3, 1, 2
 DEADLINE_S = 90.0
 FAULT_S = 4.0
-"""Age of a job at which its training fails, if the moment of a death is random."""
+"""Time after the launch at which the training fails, if the moment of a death is random."""
 AGREEMENT_S = 240.0
 """Longer than the lease of a claim that is about to be sent."""
 _MARKS = (UNDELIVERED, UNFINISHED, UNPUBLISHED)
@@ -81,6 +81,9 @@ class Death:
     moment: Moment | None = None
     after_s: float = 0.0
 
+    def __str__(self) -> str:
+        return f"{self.role}-{self.victim}-{self.moment or f'{self.after_s:.2f}s'}"
+
 
 @dataclass
 class DeathOutcome:
@@ -105,10 +108,9 @@ class DeathOutcome:
 
     def __str__(self) -> str:
         death, verdict = self.death, self.report.get("verdict", {})
-        moment = death.moment or f"{death.after_s:.2f} s"
         subjects = [" ".join(str(mail["Subject"]).split()) for mail in self.after]
         return (
-            f"{death.role} of {death.victim} at {moment}: {len(self.before)} alerts, "
+            f"{death}: {len(self.before)} alerts, "
             f"{len(self.after)} after recover, {len(self.messages)} different, "
             f"{self.corrections} corrections; {verdict.get('cause')} on {verdict.get('host')}: "
             f"{verdict.get('headline')}; {self.seconds:.0f} s {self.note} {subjects}"
@@ -227,6 +229,8 @@ class KilledJob:
     def kill(self, death: Death) -> bool:
         """Kill at the moment of this death; False if there was nothing to kill then."""
         if death.moment is None:
+            self._await_nodes(self._leader, range(len(self.nodes)))
+            self.began = time.monotonic()
             early_s = min(death.after_s, FAULT_S)
             self._wait_until(early_s)
             if death.after_s > FAULT_S:
@@ -250,17 +254,18 @@ class KilledJob:
 
     def _kill_on(self, victims: list[int], role: Role) -> bool:
         """Kill on all of these nodes; False if there was nothing to kill."""
+        killed: list[int] = []
         if role is Role.MACHINE:
             for index in victims:
                 self.nodes[index].lose_power()
             self.dead.update(victims)
-            return True
-        killed = [pid for index in victims for pid in self.find(index, role)]
+        else:
+            killed = [pid for index in victims for pid in self.find(index, role)]
         for pid in killed:
             _signal(pid, signal.SIGKILL)
-        for index in victims:  # it stops together with the supervisor
+        for index in victims:  # nsenter stops together with the supervisor
             self.supervisors[index].send_signal(signal.SIGCONT)
-        return bool(killed)
+        return bool(killed) or role is Role.MACHINE
 
     def await_steps(self) -> None:
         """Wait until the training makes steps, or has failed, on a node that has power."""
@@ -405,10 +410,11 @@ def play(lab: Lab, death: Death, *, is_patient: bool = True) -> DeathOutcome:
 
 
 def draw_death(seed: int) -> Death:
-    """Return a random death."""
+    """Return a random death; some node keeps its power."""
     chosen = random.Random(seed)
     role = chosen.choice(list(Role))
-    return Death(role, chosen.choice(list(Victim)), after_s=chosen.uniform(0.3, 11.0))
+    victims = [one for one in Victim if (role, one) != (Role.MACHINE, Victim.EVERY)]
+    return Death(role, chosen.choice(victims), after_s=chosen.uniform(0.0, 13.0))
 
 
 @contextmanager

@@ -169,21 +169,25 @@ def test_secrets_and_control_characters_stay_on_the_machine(lab: Lab) -> None:
     assert "\\u001b" not in stored
 
 
-@pytest.mark.parametrize(
-    "killed", ["supervisor", pytest.param("everything", marks=pytest.mark.e2e)]
-)
-def test_killed_supervisor_leaves_a_digest_that_is_made_final(lab: Lab, killed: str) -> None:
-    """After SIGKILL of the supervisor, or of all processes, the digest has no end until somebody
-    recovers the run."""
+def test_killed_supervisor_leaves_a_final_digest(lab: Lab) -> None:
+    """After SIGKILL of the supervisor, the end of the run is published once it has ended."""
     job = JobOfOneNode(lab)
     job.await_digest(lambda one: one.progress is not None, "a digest")
-    if killed == "everything":
-        lab.end_everything()
-        job.run.process.wait()
-    else:
-        job.run.signal(signal.SIGKILL)
-        (lab.home / "go").touch()
+    job.run.signal(signal.SIGKILL)
+    (lab.home / "go").touch()
+    final = job.await_final()
+    assert final.verdict is not None
+    assert final.verdict.cause == "cuda_oom"
     until(lab.is_empty, "the end of all processes")
+
+
+@pytest.mark.e2e
+def test_killed_processes_leave_a_digest_that_is_made_final(lab: Lab) -> None:
+    """After SIGKILL of all processes, the digest has no end until somebody recovers the run."""
+    job = JobOfOneNode(lab)
+    job.await_digest(lambda one: one.progress is not None, "a digest")
+    lab.end_everything()
+    job.run.process.wait()
     last = job.read()
     assert last is not None
     assert last.state is DigestState.RUNNING
@@ -192,8 +196,6 @@ def test_killed_supervisor_leaves_a_digest_that_is_made_final(lab: Lab, killed: 
     final = job.await_final()
     assert final.verdict is not None
     assert final.sequence > last.sequence
-    if killed == "supervisor":
-        assert final.verdict.cause == "cuda_oom"
 
 
 @pytest.mark.nightly

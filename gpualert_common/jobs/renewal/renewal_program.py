@@ -25,7 +25,7 @@ from gpualert_common.processes.bootstrap import import_path
 from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
 from gpualert_common.record.files import write_all
-from gpualert_common.record.marks import find_state_dir
+from gpualert_common.record.marks import UNFINISHED, find_state_dir
 from gpualert_common.structs import replace
 
 LOCK = ".digest"
@@ -35,8 +35,10 @@ CHECK_S = 1.0
 _NICENESS = 10
 _LAUNCH_TIMEOUT_S = 10.0
 _RECOVERY = "gpualert_common.background_recovery"
-_RELEASE_S = 2.0
-"""Time in which a recorder that has lost its supervisor exits."""
+_SUPERVISED_S = 30.0
+"""Time after the end of the leader in which the supervisor may die; a recorder that completes the
+record kills this process."""
+_RELEASE_CHECK_S = 0.2
 
 
 class DigestRenewal:
@@ -88,7 +90,8 @@ class DigestRenewal:
 def renew_digest(record: Record) -> None:
     """Renew the digest of this run until its leader ends.  Raises OSError and GPUAlertError."""
     pid = _wait_for_leader(record)
-    if pid is None or record.try_lock(LOCK) < 0:  # held until this process exits
+    lock_fd = -1 if pid is None else record.try_lock(LOCK)
+    if pid is None or lock_fd < 0:
         return
     try:
         pidfd = os.pidfd_open(pid)
@@ -102,20 +105,21 @@ def renew_digest(record: Record) -> None:
     renewal = DigestRenewal(record, directory)
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
-    parent = os.getppid()
     while not poll.poll(CHECK_S * 1000):
         renewal.update()
-    if os.getppid() != parent:  # the recorder is dead, and perhaps the supervisor
-        _recover(record)
+    os.close(lock_fd)
+    _recover_unsupervised(record)
 
 
-def _recover(record: Record) -> None:
-    """Start the recovery of a run that has ended without a supervisor.  Raises OSError."""
-    deadline = time.monotonic() + _RELEASE_S
+def _recover_unsupervised(record: Record) -> None:
+    """Have a run completed that has ended without a supervisor.  Raises OSError."""
+    deadline = time.monotonic() + _SUPERVISED_S
     while record.is_held:
         if time.monotonic() >= deadline:
             return
-        time.sleep(0.05)
+        time.sleep(_RELEASE_CHECK_S)
+    if record.path not in UNFINISHED.list_records(find_state_dir(record.path)):
+        return
     request = {"places": [find_state_dir(record.path)], "sys_path": import_path()}
     stdin = os.memfd_create("gpualert", os.MFD_CLOEXEC)
     write_all(stdin, json.dumps(request).encode())
