@@ -103,6 +103,17 @@ def test_healthy_jobs(name: str, nodes: int) -> None:
         assert verdict.cause == "none", (seed, verdict.shows)
 
 
+def test_rank_that_was_slow_for_a_time() -> None:
+    """A rank that is far behind in two of five parts, also by the sum of all, is no straggler."""
+    for seed in range(5):
+        verdict = merge_samples(
+            lambda rank, part: 0.3 if part in (0, 3, 4) else 0.0 if rank == 13 else 0.8,
+            samples=40,
+            seed=seed,
+        ).verdict
+        assert verdict.cause == "none", verdict.shows
+
+
 def test_chance() -> None:
     """Of 200 healthy jobs of 64 ranks with few samples, chance names no rank."""
     found = [

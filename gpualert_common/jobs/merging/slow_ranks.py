@@ -16,8 +16,6 @@ from gpualert_common.jobs.merging.job_nodes import JobNode
 from gpualert_common.structs import Struct
 
 _LEAST_RANKS = 3
-_LEAST_SHARE = 0.2
-"""Share of the time that the others must wait: less is the unevenness of a healthy training."""
 _PHASE_SHARE = 0.97
 """From this share on the others make no steps: one rank evaluates, or writes a checkpoint."""
 _CHANCE = 1e-3
@@ -59,7 +57,7 @@ def find_slow_ranks(nodes: Sequence[JobNode]) -> SlowRanks | None:
     first = min(ranks, key=lambda one: (sum(one.waits) / sum(one.samples), one.rank))
     peers = _list_peers(first, ranks)
     usual = [_share(peers, (part,)) for part in range(PARTS)]
-    parts = [part for part in range(PARTS) if _LEAST_SHARE <= usual[part] <= _PHASE_SHARE]
+    parts = [part for part in range(PARTS) if usual[part] <= _PHASE_SHARE]
     behind = [part for part in parts if _rate((first,), (part,), usual[part]) < STRAGGLER_RATIO]
     if len(behind) <= PARTS // 2:
         return None

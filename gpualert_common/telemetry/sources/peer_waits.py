@@ -11,6 +11,7 @@ GPUs counts instead.
 from __future__ import annotations
 
 import random
+import resource
 import threading
 import time
 from collections import Counter
@@ -103,13 +104,13 @@ class StackReader:
         interval_s = _INTERVAL_S
         while True:
             time.sleep(random.expovariate(1.0 / interval_s))
-            began = time.monotonic()
+            before_s = _measure_cpu_s()
             try:
                 self.read()
             except Exception:  # noqa: BLE001 - the boundary of the thread: /proc changes as it is read
                 interval_s = max(interval_s, 60.0)
                 continue
-            interval_s = max(_INTERVAL_S, (time.monotonic() - began) / _COST)
+            interval_s = max(_INTERVAL_S, (_measure_cpu_s() - before_s) / _COST)
 
     def read(self) -> None:
         """Read the stacks of all ranks; a reading that lacks one of them does not count."""
@@ -123,6 +124,12 @@ class StackReader:
                 return
             waits[name] = is_waiting
         self._counts.add(waits)
+
+
+def _measure_cpu_s() -> float:
+    """Return the processor time of this thread and of the programs that this process has run."""
+    programs = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time() + programs.ru_utime + programs.ru_stime
 
 
 def _has_peers(one: ProcessStat) -> bool:
