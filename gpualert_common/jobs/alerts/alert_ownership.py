@@ -30,7 +30,7 @@ from gpualert_common.jobs.alerts.claim_release import (
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.jobs.job_reading import JobReader
-from gpualert_common.jobs.job_report import JobReport, JobState, NodeState
+from gpualert_common.jobs.job_report import JobReport, JobState
 from gpualert_common.jobs.renewal.clocks import correct_time
 from gpualert_common.report.formatting import one_line
 from gpualert_common.structs import replace
@@ -241,7 +241,7 @@ class JobAlert:
             self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
             return self._wait(because, now + pause_s)
         is_returning = now < self._failed_at + RETURN_S
-        if is_returning and not is_late and not _is_complete(report):
+        if is_returning and not is_late and not report.is_complete:
             return self._wait("the job directory was out of reach until now", now + MOST_MERGE_S)
         verdict = report.verdict
         is_without_failure = report.state is JobState.RUNNING and verdict.cause == "none"
@@ -343,11 +343,6 @@ class JobAlert:
             step = replace(step, report=self._report, claimed_at=claimed_at)
             step = replace(step, attempt=name.attempt, number=name.number)
         return replace(step, next_at=now + _MOST_RETRY_S)
-
-
-def _is_complete(report: JobReport) -> bool:
-    """Return whether all runs of the job have ended, and have a digest."""
-    return all(one.state is NodeState.ENDED for one in report.nodes)
 
 
 def _name_owner(claim: AlertClaim) -> str:
