@@ -210,7 +210,7 @@ scenarios: $(VENV)/.ready  ## docs/scenarios.md from variants of the scenarios o
 	nice $(PY) -m tests.scenarios.calibration --page
 
 # Jobs of 6,000 ranks in virtual time, with each fault and disturbance.
-simulation: $(VENV)/.ready  ## docs/job-scale.md from simulated jobs of 6,000 ranks (an hour on one core; nightly)
+simulation: $(VENV)/.ready  ## docs/job-scale.md from simulated jobs of 6,000 ranks (an hour on two cores; nightly)
 	nice $(PY) -m tests.simulation --variants $(VARIANTS) --processes $(or $(shell nproc),1) --curve --page
 
 # A row is named as `python -m tests.matrix --list` prints it.  It takes ten minutes on two cores.

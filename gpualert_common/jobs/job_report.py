@@ -98,8 +98,8 @@ class JobReport(Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
     @property
-    def has_all_ends(self) -> bool:
-        """True once all runs of the job have ended, and have a digest."""
+    def is_complete(self) -> bool:
+        """True if all runs of the job have ended, and have a digest."""
         return all(one.state is NodeState.ENDED for one in self.nodes)
 
     @property

@@ -10,12 +10,16 @@ from gpualert_common.errors import StoreError
 from gpualert_common.jobs.alerts.alert_action import JobAlertAction
 from gpualert_common.jobs.alerts.alert_ownership import LEASE_S, MOST_ALERTS, SENDING_LEASE_S
 from gpualert_common.jobs.alerts.claim_release import MOST_REFUSALS
-from gpualert_common.jobs.alerts.store_outage import ALONE_AFTER_S, CASCADE_ALONE_AFTER_S
+from gpualert_common.jobs.alerts.store_outage import (
+    ALONE_AFTER_S,
+    CASCADE_ALONE_AFTER_S,
+    RETURN_S,
+)
 from gpualert_common.jobs.digests.digest import Digest
-from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease
+from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.structs import replace
 from tests.jobs.alerting_nodes import SENDING, AlertedJob, AlertedNode, fail_between
-from tests.jobs.composed_job import END, compose, end, lose, shift
+from tests.jobs.composed_job import END, KEY, compose, end, lose, shift
 
 NODES = 8
 CULPRIT = 3
@@ -161,6 +165,24 @@ def test_store_fails_for_all_for_minutes(job: AlertedJob) -> None:
     assert_one(job, nodes)
 
 
+def test_culprit_is_the_last_to_reach_the_store(job: AlertedJob) -> None:
+    """After a failure of the store, the alert waits for the nodes that try it again later."""
+    away_until = END + 150.0
+    own = digests()
+    job.add(compose(CULPRIT, at=END - 5.0))
+    nodes = [job.add(one, publishes=one is not own[CULPRIT]) for one in own]
+    _away(job, nodes, away_until)
+    last = nodes.pop(CULPRIT)
+    job.run(nodes, away_until + RETURN_S - 5.0)
+    assert job.sent == []
+    JobDirectory(job.store(), KEY).write_digest(last.own)
+    for node in nodes:
+        node.starts_at = away_until + RETURN_S - 5.0
+    last.starts_at = away_until + RETURN_S - 10.0
+    job.run([*nodes, last])
+    assert_one(job, [*nodes, last])
+
+
 def test_store_is_lost(job: AlertedJob) -> None:
     """Without a store each node sends its own alert; those that lost another node wait longer."""
     nodes = [job.add(one) for one in digests()]
@@ -231,6 +253,21 @@ def test_job_that_ends_well(job: AlertedJob) -> None:
         job.run([job.add(own, starts_at=at + 3.0)], at + 900.0)
     assert [one.number for one in job.sent] == [1]
     assert job.sent[0].at > ends[-1]
+
+
+def test_ends_are_visible_late(job: AlertedJob) -> None:
+    """A job that ends well sends its alert although each node sees the others' ends late."""
+    ends = [end(compose(i, 4), "none", END + i) for i in range(4)]
+    for i in range(4):
+        job.add(compose(i, 4, at=END))
+    nodes = [job.add(one, starts_at=END + 3.0, publishes=False) for one in ends]
+    job.run(nodes, END + 60.0)
+    assert job.sent == []
+    for node in nodes:
+        JobDirectory(job.store(), KEY).write_digest(node.own)
+        node.starts_at = END + 60.0
+    job.run([one for one in nodes if one.last.action is JobAlertAction.WAIT])
+    assert [one.number for one in job.sent] == [1]
 
 
 def test_refused_alert(job: AlertedJob) -> None:

@@ -24,6 +24,7 @@ from tests.jobs.composed_job import END, GPUS, compose, end, lose, merge, stall,
 
 ALL = range(8)
 LATER = END + 130.0
+AT_LAST = END + 310.0
 NANS = "The loss is NaN from step 400 on"
 
 
@@ -243,6 +244,28 @@ SHARED = [
         words="on 6 of 8 nodes",
     ),
     Case(
+        "half of them",
+        lambda: [*all_with("config")[:4], *others(*range(4))],
+        *("config", None),
+        words="on 4 of 8 nodes",
+    ),
+    Case(
+        "all that have a verdict; the ranks of the others ended, too",
+        lambda: [
+            *all_with("config")[:3],
+            *(replace(compose(node), ranks=(RankDigest(node * GPUS, 1),)) for node in range(3, 8)),
+        ],
+        *("config", None),
+        now=END + 20.0,
+    ),
+    Case(
+        "some were stopped; one that reports nothing may know the reason",
+        lambda: [*all_with("cancelled")[:7], compose(7, at=END - 4)],
+        *("cancelled", None),
+        now=LATER,
+        is_settled=False,
+    ),
+    Case(
         "the same type of exception with other texts is a consequence",
         lambda: [
             end(compose(3), "runtime_error", END, message="shape [4, 2] is invalid"),
@@ -456,14 +479,21 @@ LOSSES = [
         "two nodes are silent",
         lambda: [compose(3, at=END - 4), compose(4, at=END - 6), *others(3, 4)],
         *("node_failure", None),
-        now=LATER,
+        now=AT_LAST,
         most=0.6,
+    ),
+    Case(
+        "two nodes are silent, and may only not reach the job directory",
+        lambda: [compose(3, at=END - 4), compose(4, at=END - 6), *others(3, 4)],
+        *("node_failure", None),
+        now=LATER,
+        is_settled=False,
     ),
     Case(
         "two nodes are silent, and others name a rank of one",
         lambda: [compose(3, at=END - 4), compose(4, at=END - 6), *others(3, 4, lost_rank=26)],
         *("node_failure", "gpu3"),
-        now=LATER,
+        now=AT_LAST,
         most=0.75,
     ),
     Case(
@@ -624,7 +654,7 @@ ENDS = [
         "one node never ended",
         lambda: [*all_with("none")[:7], compose(7, at=END - 9)],
         *("unknown", "gpu7"),
-        now=LATER,
+        now=AT_LAST,
     ),
     Case("slow node", lambda: [*map(slow, range(7)), slow(7, 2.0)], "straggler", "gpu7"),
     Case("a little slower", lambda: [*map(slow, range(7)), slow(7, 1.25)], "none", None),

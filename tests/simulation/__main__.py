@@ -3,8 +3,10 @@
 Each variant is a job in virtual time: nodes that renew their digests, a fault, and the senders that
 agree on one alert, on a store with the disturbance of the variant.  ``--fault NAME --disturbance
 NAME --seed N`` simulates one of them again, and ``--explain`` prints its nodes and its alerts.
-``--curve`` adds smaller jobs.  ``--real`` runs the nodes as real processes on a real directory, a
-few variants of each fault, with at most 64 nodes.  ``--page`` writes docs/job-scale.md.
+``--curve`` adds smaller jobs.  ``--results FILE`` keeps each result, and a later call goes on from
+there; with ``--minutes`` it stops after that time.  ``--real`` runs the nodes as real processes on
+a real directory, a few variants of each fault, with at most 64 nodes.  ``--page`` writes
+docs/job-scale.md from the results that are there.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 
 from tests.simulation.curve import CurvePoint, format_curve, measure_point
@@ -46,8 +49,13 @@ def list_variants(
     ]
 
 
-def run_all(variants: Sequence[Variant], processes: int, kept: Path | None) -> list[TrialResult]:
-    """Return the results of all variants; those in the file *kept* are not simulated again."""
+def run_all(
+    variants: Sequence[Variant], processes: int, kept: Path | None, until: float
+) -> list[TrialResult]:
+    """Return the results of all variants; those in the file *kept* are not simulated again.
+
+    From *until* on, by the monotonic clock, none is simulated.
+    """
     found: dict[Variant, TrialResult] = {}
     if kept is not None and kept.exists():
         for line in kept.read_text().splitlines():
@@ -55,12 +63,17 @@ def run_all(variants: Sequence[Variant], processes: int, kept: Path | None) -> l
             found[one.fault, one.disturbance, one.seed, one.nodes] = one
     missing = [one for one in variants if one not in found]
     with ProcessPoolExecutor(processes) as workers:
-        for variant, one in zip(missing, workers.map(run_variant, missing), strict=True):
-            found[variant] = one
+        waiting = iter(missing if time.monotonic() < until else ())
+        running = [workers.submit(run_variant, one) for one in islice(waiting, 2 * processes)]
+        while running:
+            one = running.pop(0).result()
+            found[one.fault, one.disturbance, one.seed, one.nodes] = one
             if kept is not None:
                 with kept.open("a") as file:
                     file.write(json.dumps(asdict(one)) + "\n")
-    return [found[one] for one in variants]
+            if time.monotonic() < until:
+                running += [workers.submit(run_variant, one) for one in islice(waiting, 1)]
+    return [found[one] for one in variants if one in found]
 
 
 def run_variant(variant: Variant) -> TrialResult:
@@ -94,6 +107,7 @@ def run_real(faults: Sequence[str], variants: int, nodes: int, speed: float) -> 
 def main() -> int:
     """Print the tables; return 1 where a verdict was wrong."""
     options = _parse()
+    options.curve |= options.page
     nodes = max(1, options.ranks // RANKS_OF_NODE)
     faults = options.fault or list(FAULTS)
     disturbances = options.disturbance or list(DISTURBANCES)
@@ -101,33 +115,44 @@ def main() -> int:
         print(explain(faults[0], disturbances[0], options.seed or 0, nodes))
         return 0
     began = time.monotonic()
-    if options.real:
-        results = run_real(faults, options.real, nodes, options.speed)
-    elif options.seed is not None:
-        results = [run_trial(one, disturbances[0], options.seed, nodes) for one in faults]
-    else:
-        variants = list_variants(faults, disturbances, options.variants, nodes)
-        results = run_all(variants, options.processes, options.results)
-    tables, failures = format_all(results), format_failures(results)
-    print(tables, failures, sep="\n")
+    until = began + 60.0 * options.minutes
     points: list[CurvePoint] = []
-    if options.curve:
-        for ranks in (*(one for one in _SMALLER if one < options.ranks), options.ranks):
-            size = max(1, ranks // RANKS_OF_NODE)
-            same = ranks == options.ranks
+    sections: list[str] = []
+    results: list[TrialResult] = []
+    smaller = [one for one in _SMALLER if one < options.ranks] if options.curve else []
+    for ranks in (*smaller, options.ranks):
+        size = max(1, ranks // RANKS_OF_NODE)
+        if options.real:
+            results = run_real(faults, options.real, size, options.speed)
+        elif options.seed is not None:
+            results = [run_trial(one, disturbances[0], options.seed, size) for one in faults]
+        else:
             variants = list_variants(faults, disturbances, options.variants, size)
-            found = results if same else run_all(variants, options.processes, options.results)
-            points.append(measure_point(ranks, size, found))
+            results = run_all(variants, options.processes, options.results, until)
+        if not results:
+            continue
+        sections.append(_format_size(ranks, size, results))
+        print(sections[-1])
+        if options.curve:
+            points.append(measure_point(ranks, size, results))
+    if points:
         print(format_curve(points))
     if options.json:
         Path(options.json).write_text(json.dumps([one.to_json() for one in points], indent=1))
     if options.page:
-        wrong = f"Wrong variants:\n\n```text\n{failures or 'none'}\n```\n"
-        head = f"{options.ranks} ranks on {nodes} nodes, {options.variants} variants of each fault."
-        write_block("results", f"{head}\n\n{tables}\n{wrong}")
+        write_block("results", "\n".join(reversed(sections)))
         write_block("curve", format_curve(points))
     print(f"{len(results)} variants of {nodes} nodes in {time.monotonic() - began:.0f} s")
     return 0 if all(one.is_right for one in results) else 1
+
+
+def _format_size(ranks: int, nodes: int, results: Sequence[TrialResult]) -> str:
+    """Return the results at one size, under a heading."""
+    wrong = format_failures(results) or "none"
+    return (
+        f"### {ranks:,} ranks\n\n{len(results)} variants of a job with {nodes} nodes.\n\n"
+        f"{format_all(results)}\nWrong variants:\n\n```text\n{wrong}\n```\n"
+    )
 
 
 def _parse() -> argparse.Namespace:
@@ -139,12 +164,13 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="only this variant")
     parser.add_argument("--processes", type=int, default=1, help="that simulate at once")
     parser.add_argument("--results", type=Path, help="keep them here, and go on from there")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="limit of the time")
     parser.add_argument("--explain", action="store_true", help="print one variant")
     parser.add_argument("--real", type=int, default=0, help="real variants of each fault")
     parser.add_argument("--speed", type=float, default=20.0, help="of the time of real processes")
     parser.add_argument("--curve", action="store_true", help="smaller jobs, too")
     parser.add_argument("--json", help="write the points of the curve to this file")
-    parser.add_argument("--page", action="store_true", help="write docs/job-scale.md")
+    parser.add_argument("--page", action="store_true", help="write docs/job-scale.md, with --curve")
     return parser.parse_args()
 
 

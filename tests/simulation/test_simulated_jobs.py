@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import pytest
 
+from tests.simulation.__main__ import list_variants, run_all
 from tests.simulation.disturbances import DISTURBANCES
 from tests.simulation.faults import FAULTS, OF_MANY_NODES
 from tests.simulation.trial import run_trial
@@ -29,7 +33,18 @@ def test_disturbance(disturbance: str) -> None:
 def test_one_node(fault: str) -> None:
     """A job of one node has one alert, too."""
     results = [run_trial(fault, "none", seed, 1) for seed in range(3)]
-    assert [one.answer for one in results if not (one.has_cause and one.has_one_alert)] == []
+    assert [one.answer for one in results if not one.is_right] == []
+
+
+def test_results_are_continued(tmp_path: Path) -> None:
+    """Results in the file are not simulated again; a call without time returns them alone."""
+    kept = tmp_path / "results.jsonl"
+    variants = list_variants(["hang", "exception"], ["none"], 2, 1)
+    first = run_all(variants[:1], 1, kept, math.inf)
+    assert run_all(variants, 1, kept, 0.0) == first
+    every = run_all(variants, 1, kept, math.inf)
+    assert (every[0], len(every)) == (first[0], 4)
+    assert len(kept.read_text().splitlines()) == 4
 
 
 def test_verdict_is_early() -> None:

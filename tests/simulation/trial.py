@@ -122,9 +122,8 @@ def assess_outcome(job: SimulatedJob, seed: int, outcome: JobOutcome, cpu_s: flo
         verdict = report.verdict
         rank = verdict.details.get("rank")
         has_cause = verdict.cause in truth.causes
-        has_culprit = (verdict.host or "") in truth.culprits and (
-            not truth.ranks or rank in truth.ranks
-        )
+        right = truth.culprits | ({job.nodes[0].host} if len(job.nodes) == 1 else set())
+        has_culprit = (verdict.host or "") in right and (not truth.ranks or rank in truth.ranks)
         if verdict.cause == "time_limit":  # it ended all nodes; a warning names the slow one
             slow = " ".join(one.text for one in verdict.warnings if one.kind == "straggler")
             named = [node for node in job.nodes if node.host in truth.culprits]

@@ -230,7 +230,7 @@ class JobAlert:
             pause_s = min(self._merge_s, max(0.0, report.due_at - corrected))
             self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
             return self._wait(because, now + pause_s)
-        if self._outage.is_recent(now) and not is_late and not report.has_all_ends:
+        if self._outage.is_recent(now) and not is_late and not report.is_complete:
             return self._wait("the job directory was out of reach until now", now + MOST_MERGE_S)
         verdict = report.verdict
         is_without_failure = report.state is JobState.RUNNING and verdict.cause == "none"

@@ -61,7 +61,11 @@ def find_root(nodes: Sequence[JobNode]) -> Root | None:
     chosen = _find_stop(chosen, causes, failures)
     same = {one for one in failures if one.run is not chosen.run and _is_same(one, chosen)}
     places = {one.run.place for one in (*same, chosen)}
-    failed = [node for node in nodes if node.failures]
+    failed = [
+        node
+        for node in nodes  # the cause of a node that has no verdict yet may be the same one
+        if any(not one.is_provisional or one.run.place in places for one in node.failures)
+    ]
     is_shared = len(places) > 1 and len(places) >= _SHARED_PART * len(failed)
     is_shared |= chosen.is_recorded_stop and len(failed) > 1
     mine = chosen.run.place
