@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from functools import partial
@@ -161,6 +162,24 @@ def test_stop_cancels_the_job(scene: BatchScene) -> None:
     [mark] = scene.marks()
     assert scene.job_of(mark)["exit_status"] == 143
     assert find(finish(start(scene, "exit 2", 2)), "exit_code") == [2]
+
+
+@pytest.mark.nightly
+def test_stop_of_a_follower_that_is_killed(scene: BatchScene) -> None:
+    """A stop cancels the job although its follower is killed before it can, and no engine lives."""
+    attempt = start(scene, "echo begun; sleep 100")
+    await_begin(attempt)
+    kill_engine(attempt)
+    [follower] = scene.followers()
+    os.kill(follower, signal.SIGSTOP)
+    stopping = scene.start("stop", "last")
+    runs = scene.home / "state" / "gpualert" / "runs"
+    [events] = runs.glob("*/events.jsonl")
+    wait_until(lambda: '"stopping"' in events.read_text(), "no stop", 20.0)
+    scene.kill([follower])
+    stopping.communicate(timeout=60)
+    [mark] = scene.marks()
+    assert scene.wait_for_end(mark)["exit_status"] == 143
 
 
 @pytest.mark.nightly
