@@ -26,8 +26,8 @@ from gpualert_common.processes.program import start_program
 from gpualert_common.record import EXIT, VERDICT, Record
 from gpualert_common.record.marks import UNFINISHED
 from gpualert_common.recover import is_abandoned, recover
-from gpualert_common.slurm.follower_command import CONTINUATION
-from gpualert_common.slurm.submission import list_unfollowed
+from gpualert_common.slurm.submissions.follower_command import CONTINUATION
+from gpualert_common.slurm.submissions.submission import list_unfollowed
 from gpualert_common.supervise.detachment import limit_process
 from gpualert_common.supervise.live_classifier import FAILURE_TAIL_BYTES
 

@@ -1,6 +1,6 @@
 """Runs that are jobs of Slurm: launched with a guardian, and continued by a new follower.
 
-The child of such a run is :mod:`gpualert_common.slurm.batch_job`.  Also a program
+The child of such a run is :mod:`gpualert_common.slurm.submissions.batch_job`.  Also a program
 (:mod:`gpualert_common.processes.program`): it continues the submissions of the state directories
 that are its arguments.
 """
@@ -14,16 +14,16 @@ from typing import NoReturn
 
 from gpualert_common import recover as recovery
 from gpualert_common.api import make_spec
-from gpualert_common.errors import GPUAlertError, RecordError, UsageError
+from gpualert_common.errors import GPUAlertError, RecordError, SlurmError, UsageError
 from gpualert_common.guardian import RunHandle
 from gpualert_common.notify.sender_launch import dispatch
 from gpualert_common.record import SUCCESSOR, Record
 from gpualert_common.record_locations import RUNS, list_state_dirs, new_run_id
 from gpualert_common.settings import Setting, load_settings
-from gpualert_common.slurm.follower_command import CANCEL_S, make_command
 from gpualert_common.slurm.live_jobs import is_slurm_id, read_accounted_tasks, read_tasks
-from gpualert_common.slurm.sbatch_options import find_refusal, read_options
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions.follower_command import CANCEL_S, make_command
+from gpualert_common.slurm.submissions.sbatch_options import find_refusal, read_options
+from gpualert_common.slurm.submissions.submission import (
     MARK_PREFIX,
     Submission,
     SubmissionRequest,
@@ -87,12 +87,23 @@ def launch_watch(job_id: str, settings: Mapping[str, Setting], terms: BatchTerms
     """
     if not is_slurm_id(job_id):
         raise UsageError(f"{job_id!r} is not the id of a job of Slurm")
-    if not read_tasks(job_id) and not read_accounted_tasks(job_id):
-        raise UsageError(f"Slurm does not know the job {job_id}")
+    if not read_tasks(job_id):
+        _check_accounted(job_id)
     interval_s = max(_LEAST_INTERVAL_S, terms.interval_s)
     request = SubmissionRequest(watched=job_id, interval_s=interval_s)
     name = terms.name or f"slurm:{job_id}"
     return _launch(request, new_run_id(), None, ("slurm", job_id), name, settings, terms)
+
+
+def _check_accounted(job_id: str) -> None:
+    """Raise UsageError for a job that the accounting does not have, or SlurmError."""
+    unknown = f"Slurm's controller does not know the job {job_id} (any more)"
+    try:
+        tasks = read_accounted_tasks(job_id)
+    except SlurmError as error:
+        raise SlurmError(f"{unknown}, and its accounting cannot be asked: {error}") from None
+    if not tasks:
+        raise UsageError(f"{unknown}, and neither does its accounting")
 
 
 def _launch(

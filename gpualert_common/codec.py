@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _INFINITE = float("inf")
 _QUANTITIES = (Number, Seconds, Time)
+_PLAIN = (str, int, bool, type(None))
+"""Types of which JSON has each value as it is."""
+_KNOWN_DEFAULTS: dict[Any, dict[str, object]] = {}
 _MOST_REMOVALS = 100
 """Invalid values that are removed one by one; each costs a conversion of the whole object."""
 
@@ -40,7 +43,7 @@ def encode_part(value: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int):
+    if type(value) in _PLAIN or isinstance(value, int):
         return value
     if isinstance(value, float):
         return value if -_INFINITE < value < _INFINITE else str(value)
@@ -59,8 +62,12 @@ def _plain(value: Any) -> Any:
 
 def _defaults(kind: Any) -> dict[str, object]:
     """Return the default of each field of a Struct; not None where it has none."""
-    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
-    return dict(zip(names, [...] * (len(names) - len(defaults)) + list(defaults), strict=True))
+    found = _KNOWN_DEFAULTS.get(kind)
+    if found is None:
+        names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+        found = dict(zip(names, [...] * (len(names) - len(defaults)) + list(defaults), strict=True))
+        _KNOWN_DEFAULTS[kind] = found
+    return found
 
 
 def decode(kind: type[T], data: Any, where: str) -> T:

@@ -13,7 +13,7 @@ import os
 import sys
 
 from gpualert_common.abandoned_runs import mark_finished
-from gpualert_common.jobs.opening import has_job_directory
+from gpualert_common.jobs.reading.opening import has_job_directory
 from gpualert_common.jobs.renewal.publication import mark_unpublished
 from gpualert_common.processes.bootstrap import extend_import_path
 from gpualert_common.record import Record

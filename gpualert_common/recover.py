@@ -31,8 +31,8 @@ from gpualert_common.record import (
     Record,
     RunState,
 )
-from gpualert_common.slurm.follower_command import submission_path
-from gpualert_common.slurm.submission import find_submission
+from gpualert_common.slurm.submissions.follower_command import submission_path
+from gpualert_common.slurm.submissions.submission import find_submission
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.telemetry.storage import TELEMETRY

@@ -22,7 +22,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number, is_time
 from gpualert_common.record import INDEX, Record
-from gpualert_common.slurm.follower_command import submission_path
+from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.spec import OBSERVER, Ending
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import STACKS, read_dumps
@@ -38,6 +38,7 @@ from gpualert_common.telemetry.source import ObservedRun, list_sources
 if TYPE_CHECKING:
     from gpualert_common.end_record import SchedulerStop
     from gpualert_common.history import EarlierRuns
+    from gpualert_common.slurm.submissions.followed_state import FollowedState
     from gpualert_common.slurm_evidence import SlurmAnswer
 
 _LEAST_S = 1.0
@@ -70,6 +71,7 @@ class RunEvidence:
         self._recalled: EarlierRuns | None = None
         self._stacks: tuple[int, tuple[Dump, ...]] = (0, ())
         self._slurm: SlurmAnswer | None = None
+        self._followed: FollowedState | None = None
 
     def recall(self) -> EarlierRuns:
         """Return the earlier runs of the same command, looked up once.  Never raises."""
@@ -87,6 +89,23 @@ class RunEvidence:
         """Read the samples that the sources wrote since the last call."""
         with suppress(OSError):  # a failing disk costs samples, but no verdict
             self.telemetry.read(self.record)
+        if submission_path(self._launch_record.command) is not None:
+            self._read_followed_job()
+
+    def _read_followed_job(self) -> None:
+        """Add the state of the job of Slurm that this run follows, if it is new."""
+        # Not imported for a run that follows no job.
+        from gpualert_common.slurm.submissions.followed_state import read_followed_state
+        from gpualert_common.telemetry.slurm_events import make_followed_event
+
+        state = read_followed_state(self._launch_record.command)
+        if state is None or state == self._followed:
+            return
+        self._followed = state
+        now = time.time()
+        one = make_followed_event(state, now)
+        event = TelemetryEvent(one.what, one.of, "slurm", now, one.text, one.fields)
+        self.telemetry.events.append(event)
 
     @property
     def printed_at(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.current_verdict import read_current_verdict
-from gpualert_common.jobs.isolated_reading import JobReading, read_job
+from gpualert_common.jobs.reading.isolated_reading import JobReading, read_job
 from gpualert_common.pages.report import render_report
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor

@@ -11,11 +11,12 @@ from gpualert_common.model import StopOrigin
 from gpualert_common.quantities import is_seconds, is_time
 from gpualert_common.slurm.job_status import ask_slurm
 from gpualert_common.slurm.states import SlurmState
-from gpualert_common.slurm.submission import find_followed_job
+from gpualert_common.slurm.submissions.followed_state import ENDLESS, read_followed_state
+from gpualert_common.slurm.submissions.submission import find_followed_job
 from gpualert_common.slurm.users import describe_user
 from gpualert_common.spec import Ending
 from gpualert_common.stop_origin import find_origin, is_own_decision
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 from gpualert_common.telemetry.series import SourceAvailability, Telemetry, TelemetryEvent
 from gpualert_common.telemetry.slurm_events import JOB, make_slurm_events
 
@@ -67,6 +68,7 @@ def ask_about_run(
     """
     place, at = launch_record.slurm, launch_record.created_at
     followed = find_followed_job(launch_record.command)
+    state = read_followed_state(launch_record.command)
     if followed is not None:  # its job may have begun long after the run
         place, at = followed, ending.ended_at or time.time()
     is_success = ending.code == 0 and ending.signal is None
@@ -91,8 +93,16 @@ def ask_about_run(
         TelemetryEvent(one.what, one.of, SOURCE, one.at or ended_at, one.text, one.fields)
         for one in events
     )
+    if state is not None and state.reason in ENDLESS and state.job == place.get("job"):
+        found = tuple(_with_reason(one, state.reason) if one.what == JOB else one for one in found)
     facts = {"job": place.get("job"), "problems": list(report.problems)}
     return SlurmAnswer(SourceAvailability(SOURCE, available=True, facts=facts), found)
+
+
+def _with_reason(event: TelemetryEvent, reason: str) -> TelemetryEvent:
+    """Return the event of a job that never started, with the reason for which it waited."""
+    text = f"{event.text}; it never started, for the reason {reason}"
+    return replace(event, text=text, fields={**event.fields, "waited_for": reason})
 
 
 def find_scheduler_stop(telemetry: Telemetry, ending: Ending) -> SchedulerStop | None:

@@ -28,8 +28,8 @@ from gpualert_common.slurm.live_jobs import (
     read_accounted_tasks,
     read_tasks,
 )
-from gpualert_common.slurm.output_copy import ANOTHER_OWNER
-from gpualert_common.slurm.submission import MARK_PREFIX
+from gpualert_common.slurm.submissions.output_copy import ANOTHER_OWNER
+from gpualert_common.slurm.submissions.submission import MARK_PREFIX
 from gpualert_common.slurm.users import may_copy
 from gpualert_common.spec import SCHEMA, Ending
 from gpualert_common.structs import Struct
@@ -128,7 +128,8 @@ def record_task(task: BatchTask, alerts: AlertSettings | None, state_dir: str | 
     """
     started_at = task.started_at or task.ended_at or time.time()
     ending = Ending(started_at, task.ended_at or time.time())
-    ending.code = -task.exit_signal if task.exit_signal else task.exit_status
+    is_killed = task.exit_signal and not task.is_unstarted
+    ending.code = -task.exit_signal if is_killed else task.exit_status
     log, problem = _read_output(task)
     if task.state not in ("COMPLETED", "FAILED"):  # Slurm ended it, and its own words say so
         status = f"ExitCode={task.exit_code}:{task.exit_signal}"

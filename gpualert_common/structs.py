@@ -32,13 +32,45 @@ def _load_msgspec() -> None:
 if "msgspec" not in sys.modules:
     _load_msgspec()
 
-from msgspec import NODEFAULT, Struct, ValidationError, convert, field, to_builtins  # noqa: E402
+import msgspec  # noqa: E402
+from msgspec import NODEFAULT, Struct, ValidationError, field, to_builtins  # noqa: E402
 from msgspec.structs import fields, force_setattr, replace  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from dataclasses import Field
-    from typing import Any
+    from typing import Any, TypeVar
+
+    Kind = TypeVar("Kind")
+
+_LOCKED_S = 1.0
+"""Longest wait for the first conversion of another thread: one that a fork cut off never ends."""
+_lock = threading.RLock()
+_known: set[object] = set()
+
+
+def convert(
+    data: Any,
+    kind: type[Kind],
+    *,
+    strict: bool = True,
+    dec_hook: Callable[[type, Any], Any] | None = None,
+) -> Kind:
+    """Return *data* as an object of that kind, as :func:`msgspec.convert` does.
+
+    The first conversion to a kind resolves the types of its fields.  A second thread that comes
+    meanwhile crashes the process with msgspec 0.22, so that one thread at a time does that.
+    """
+    if kind in _known:
+        return msgspec.convert(data, kind, strict=strict, dec_hook=dec_hook)
+    is_locked = _lock.acquire(timeout=_LOCKED_S)
+    try:
+        return msgspec.convert(data, kind, strict=strict, dec_hook=dec_hook)
+    finally:
+        _known.add(kind)
+        if is_locked:
+            _lock.release()
 
 
 class _DataclassFields:

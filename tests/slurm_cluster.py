@@ -28,6 +28,8 @@ Result = TypeVar("Result")
 
 HEAD = "head"
 """Name of the machine that the users of the cluster log in to."""
+OPERATOR = "daemon"
+"""A user who may cancel the jobs of all others."""
 _PROGRAMS = ("sacct", "sacctmgr", "salloc", "sbatch", "scancel", "scontrol", "sinfo", "squeue")
 _START = 30.0
 """Seconds that the start of the whole cluster may take on a busy machine."""
@@ -177,8 +179,18 @@ def _start_daemons(cluster: SlurmCluster, has_accounting: bool) -> None:
         cluster.start_daemon("slurmdbd")
         add = ("sacctmgr", "--immediate", "--quiet", "add", "cluster", "lab")
         wait_until(lambda: cluster.run(*add).returncode == 0, "slurmdbd did not start", _START)
+        _add_operator(cluster)
     for name in ("slurmctld", *cluster.nodes):
         cluster.start_daemon(name)
+
+
+def _add_operator(cluster: SlurmCluster) -> None:
+    """Add the account and the user before the controller starts, which later may end it."""
+    user = ("user", OPERATOR, "account=lab", "adminlevel=Operator")
+    for words in (("account", "lab"), user):
+        added = cluster.run("sacctmgr", "--immediate", "--quiet", "add", *words)
+        if added.returncode:
+            raise RuntimeError(f"sacctmgr: {added.stderr}")
 
 
 def _start_database(cluster: SlurmCluster) -> None:

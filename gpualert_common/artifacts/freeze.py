@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 FREEZE = "artifacts.json"
 LOCK = ".freeze"
-READING_S = 2.0
-"""Time for digests and copies, after the search."""
-AWAIT_S = 2 * READING_S
-"""Limit of the search and the reading."""
+READING_S = 10.0
+"""Time for digests and copies, after the search: a busy disk takes seconds for a small file, and
+an alert that is sent late has no other copy."""
+AWAIT_S = 4.0
+"""Time that an alert waits for the freeze; without it, the files themselves are read."""
 MOST_READ_BYTES = 16 << 20
 """A longer file has no digest; nobody gets it whole."""
 MOST_COPIED_BYTES = 8 << 20

@@ -1,7 +1,8 @@
-"""The front of a run that is a job of Slurm: its output, Ctrl-C, and its end."""
+"""The front of a run that is a job of Slurm: its options, its output, Ctrl-C, and its end."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import time
@@ -10,6 +11,7 @@ from types import FrameType
 from gpualert_common import recover as recovery
 from gpualert_common.batch_runs import continue_submission
 from gpualert_common.cli import printing
+from gpualert_common.cli.quantity_arguments import parse_seconds
 from gpualert_common.cli.run_printing import RunPrinter
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian import RunHandle
@@ -18,7 +20,7 @@ from gpualert_common.record import VERDICT, Record
 from gpualert_common.record.marks import find_state_dir
 from gpualert_common.report.closing_lines import write_closing_lines
 from gpualert_common.report.terminal import TerminalLayout
-from gpualert_common.slurm.submission import find_submission
+from gpualert_common.slurm.submissions.submission import find_submission
 from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.stop_origin import STOP_COMMAND
 from gpualert_common.stop_request import make_sender
@@ -29,6 +31,23 @@ _VERDICT_S = 10.0
 _CONTINUE_S = 30.0
 _MOST_FOLLOWERS = 100
 _STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+def add_following(parser: argparse.ArgumentParser, *, poll: str) -> None:
+    """Add the name of the run, the time between two questions, *poll*, and ``--detach``."""
+    parser.add_argument("--run-name", metavar="NAME", help="human-readable run name")
+    parser.add_argument(
+        "--poll",
+        type=parse_seconds,
+        default=poll,
+        metavar="DURATION",
+        help=f"longest time between two questions to Slurm's controller (default: {poll})",
+    )
+    parser.add_argument(
+        "--detach",
+        action="store_true",
+        help="print the run id, and leave the job to its follower in the background",
+    )
 
 
 class BatchRunFront:
@@ -109,6 +128,17 @@ def follow_batch_run(handle: RunHandle, *, quiet: bool, is_watch: bool = False) 
     if not quiet:
         _print_end(record)
     return EXIT_NOT_PREPARED if ending is None else ending.shell_code
+
+
+def detach_batch_run(handle: RunHandle, *, quiet: bool) -> int:
+    """Print the id of a run that goes on in the background, and the command that follows it."""
+    try:
+        printing.print_lines(handle.run_id)
+    except (GPUAlertError, printing.NoReaderError):
+        pass  # the run goes on, and an error would make its caller start another one
+    if not quiet:
+        printing.print_notes(f"gpualert: follow it with: gpualert follow {handle.run_id}")
+    return 0
 
 
 def _print_end(record: Record) -> None:

@@ -28,9 +28,9 @@ def remove_old_jobs(options: argparse.Namespace) -> int:
     """
     if options.keep_failed or options.force:
         raise UsageError("--keep-failed and --force choose runs, and cannot be used with --jobs")
-    address = load_settings()["job_dir"].value
+    address = load_settings({"job_dir": options.job_dir})["job_dir"].value
     if address is None:
-        raise UsageError("no job directory; name it with GPUALERT_JOB_DIR or job_dir in a file")
+        raise UsageError("no job directory is configured; name it by --job-dir")
     store = open_store(address)
     found = [
         job
@@ -40,7 +40,7 @@ def remove_old_jobs(options: argparse.Namespace) -> int:
     removable = [job for job in found if not job.problem]
     kept = {job.key: job.problem for job in found if job.problem}
     if not options.json:
-        _show(removable)
+        _show(removable, address)
     agreed = options.yes or (not options.json and bool(removable) and _ask(len(removable)))
     gone = _remove(store, removable, kept) if agreed else []
     if options.json:
@@ -64,9 +64,9 @@ def _remove(store: PrunableStore, jobs: list[StoredJob], kept: dict[str, str]) -
     return gone
 
 
-def _show(jobs: list[StoredJob]) -> None:
+def _show(jobs: list[StoredJob], address: str) -> None:
     if not jobs:
-        printing.print_notes("no job to remove")
+        printing.print_notes(f"no job to remove from {address}")
         return
     now = time.time()
     columns = [
@@ -75,7 +75,9 @@ def _show(jobs: list[StoredJob]) -> None:
         Column("SIZE", [size(job.size) for job in jobs], is_right=True),
     ]
     printing.print_lines(*format_table(columns, printing.terminal_columns(_PIPED)))
-    printing.print_lines(f"to remove: {_count(len(jobs))}, {size(sum(job.size for job in jobs))}")
+    printing.print_lines(
+        f"to remove from {address}: {_count(len(jobs))}, {size(sum(job.size for job in jobs))}"
+    )
 
 
 def _ask(count: int) -> bool:

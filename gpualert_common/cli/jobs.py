@@ -11,7 +11,7 @@ from gpualert_common.cli import printing
 from gpualert_common.cli.records import open_records
 from gpualert_common.errors import RecordError, StoreError, UsageError
 from gpualert_common.job_store.opening import open_store
-from gpualert_common.jobs.loading import (
+from gpualert_common.jobs.reading.loading import (
     LoadedJob,
     find_keys,
     is_short_for,
@@ -19,9 +19,10 @@ from gpualert_common.jobs.loading import (
     load_job,
     load_recorded_job,
 )
-from gpualert_common.jobs.reader_clock import ReaderClock
+from gpualert_common.jobs.reading.reader_clock import ReaderClock
 from gpualert_common.launch_record import JobMembership
 from gpualert_common.settings import load_settings
+from gpualert_common.slurm.submissions.followed_state import read_followed_state
 from gpualert_common.structs import Struct
 from gpualert_common.suggestions import suggest
 
@@ -68,7 +69,8 @@ def find_job(options: argparse.Namespace) -> FoundJob:
     if own is None:
         keys = [one.membership.get("key", "") for one in recorded]
         where = f" in {place}" if place else "; name its directory by --job-dir"
-        raise UsageError(f"no job {options.job!r}{where}{suggest(options.job, keys)}")
+        hint = _describe_followed(options) or suggest(options.job, keys)
+        raise UsageError(f"no job {options.job!r}{where}{hint}")
     key = own.membership.get("key", "")
     return FoundJob(key, load_recorded_job(key, own.paths, options.attempt))
 
@@ -138,6 +140,23 @@ def _list_recorded(options: argparse.Namespace) -> list[_RecordedJob]:
             found[key].append(record.path)
     newest = sorted(found, key=lambda key: os.path.basename(found[key][-1]), reverse=True)
     return [_RecordedJob(memberships[key], tuple(found[key])) for key in newest]
+
+
+def _describe_followed(options: argparse.Namespace) -> str:
+    """Return the state of a job of Slurm that a run follows from outside; "" if none does."""
+    for record in open_records(options):
+        try:
+            state = read_followed_state(record.spec.command)
+        except RecordError:
+            continue
+        if state is not None and state.job == options.job:
+            waits = ", and waits for ever" if state.waits_for_ever else ""
+            reason = f" ({state.reason})" if state.reason else ""
+            return (
+                f"; no run inside of it has a record here. Slurm had it as {state.state}{reason}"
+                f"{waits}: gpualert show {record.run_id}"
+            )
+    return ""
 
 
 def _is_named(one: _RecordedJob, job: str) -> bool:

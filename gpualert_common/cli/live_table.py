@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from gpualert_common.cli.live_runs import LiveRun, RunDetails
 from gpualert_common.cli.run_table import format_condition, format_name, shorten_ids
 from gpualert_common.listing.condition import Condition, choose_condition_tone
+from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.report import terminal
 from gpualert_common.report.formatting import one_line, short_duration, size, wrap
 from gpualert_common.report.tables import Column, cut_columns, format_table
@@ -79,10 +80,10 @@ def format_live_table(
         ("PROGRESS", 3, [_format_position(run) for run in runs]),
         ("LOSS", 4, [_format_number(run.progress.loss) for run in runs]),
         ("LEFT", 5, [_format_span(run.progress.left_s) for run in runs]),
-        ("PACE", 8, [_format_pace(run) for run in runs]),
+        ("PACE", 9, [_format_pace(run) for run in runs]),
         ("GPU", 6, [_format_percent(run.load.gpu_percent) for run in runs]),
-        ("GPU MEM", 9, [_format_gpu_memory(run) for run in runs]),
-        ("MEM", 10, [_format_bytes(run.load.host_bytes) for run in runs]),
+        ("GPU MEM", 10, [_format_gpu_memory(run) for run in runs]),
+        ("MEM", 11, [_format_bytes(run.load.host_bytes) for run in runs]),
         ("OUTPUT", 7, [_format_age(run, now) for run in runs]),
         ("WARN", 6, [str(len(run.warnings) or "") for run in runs]),
     )
@@ -91,6 +92,9 @@ def format_live_table(
         Column(title, cells, rank, is_right=True) for title, rank, cells in optional if any(cells)
     ]
     columns.append(Column("RUN", shorten_ids(ids, ids), 7))
+    jobs = [_name_job(run.summary) for run in runs]
+    if any(jobs):
+        columns.insert(1, Column("JOB", jobs, 6, 8))
     if page is not None:
         columns.insert(0, Column("", [">" if one else " " for one in chosen]))
     title = terminal.TITLE if colours else ""
@@ -151,12 +155,22 @@ def _format_details(
     return [*lines, page.paint("─" * page.width, _QUIET), *shown][:room]
 
 
+def _name_job(summary: RunSummary) -> str:
+    """Return the job of a run, under the name that ``gpualert job`` takes; "" without one."""
+    job = summary.job or {}
+    return one_line(job.get("name") or job.get("key") or "", LINE)
+
+
 def _list_facts(run: LiveRun, now: float) -> Iterator[tuple[str, str]]:
     """Yield the facts about a run, with their titles."""
     summary, load = run.summary, run.load
     state = format_condition(summary)
     state += f", process {summary.pid}" if summary.pid is not None and run.is_live else ""
     yield "state", f"{state}, {_format_time(run, now)}   ({summary.run_id})"
+    if _name_job(summary):
+        node, nodes = (summary.job or {}).get("node"), (summary.job or {}).get("nodes")
+        place = "" if node is None or (nodes or 1) < 2 else f", node {node + 1} of {nodes}"
+        yield "job", _name_job(summary) + place
     if summary.headline:
         yield "verdict", one_line(summary.headline, LINE)
     if run.problem or summary.error:

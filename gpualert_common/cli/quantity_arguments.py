@@ -1,4 +1,4 @@
-"""Moments and numbers, as a person gives them to a command."""
+"""Moments, durations and numbers, as a person gives them to a command."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import argparse
 
 from gpualert_common import moments
 from gpualert_common.moments import MOMENT_FORMS
+from gpualert_common.settings.values import parse_duration
 
-__all__ = ["MOMENT_FORMS", "parse_count", "parse_moment"]
+__all__ = ["MOMENT_FORMS", "parse_count", "parse_moment", "parse_seconds"]
 
 
 def parse_moment(text: str) -> float:
@@ -16,6 +17,17 @@ def parse_moment(text: str) -> float:
         return moments.parse_moment(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def parse_seconds(text: str) -> float:
+    """Return a duration in seconds.  For argparse: raises ArgumentTypeError."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if seconds is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 30s, 10m or 2h")
+    return seconds
 
 
 def parse_count(text: str) -> int:

@@ -19,6 +19,7 @@ from gpualert_common.whole_words import cut_words
 _FORMATTER = Formatter()
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _LONGEST = 240
+_HOUR_S, _MINUTE_S = 3600.0, 60.0
 
 
 def find_rule(resolution: Resolution, rules: RuleSet) -> Rule:
@@ -111,6 +112,15 @@ def choose_text(rule: Rule, known: Details) -> RuleText:
 def _applies(case: RuleText, known: Details) -> bool:
     values = ((known.get(name), value) for name, value in case.when)
     return all(found is not None and value in (ANY_VALUE, str(found)) for found, value in values)
+
+
+def format_estimate(seconds: float) -> str:
+    """Return a time that is only estimated: in hours, minutes or seconds."""
+    if seconds >= 2 * _HOUR_S:
+        return f"{seconds / _HOUR_S:.1f} hours"
+    if seconds >= 2 * _MINUTE_S:
+        return f"{seconds / _MINUTE_S:.0f} minutes"
+    return f"{seconds:.0f} s"
 
 
 def format_size(count: int) -> str:

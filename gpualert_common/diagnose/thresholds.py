@@ -290,6 +290,18 @@ DISK_LEFT_SHARE = Threshold(
 MEMORY_LEFT_SHARE = Threshold(0.05, "of the limit", "the batches of a step vary by less")
 MEMORY_LEFT_GIB = Threshold(4.0, "GiB", "of a limit above 80 GiB, 5 % of which is plenty")
 MEMORY_SAMPLES = Threshold(3.0, "samples in a row", "a short peak is normal for a training")
+LIMIT_NEAR_SHARE = Threshold(
+    0.1, "of the job's time", "a loss of work that is worth a message, and not yet the whole run"
+)
+LIMIT_NEAR_LEAST_S = Threshold(
+    600.0, "s", "saving a large checkpoint takes minutes, and people have to read the message first"
+)
+LIMIT_NEAR_MOST_S = Threshold(
+    3600.0, "s", "the pace of a training changes: an earlier forecast is a guess"
+)
+LIMIT_USABLE_SHARE = Threshold(
+    0.9, "of the time left", "a last evaluation and a last checkpoint follow the last step"
+)
 
 
 FOLLOWS_WITHIN_S = Threshold(

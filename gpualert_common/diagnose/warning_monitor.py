@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from gpualert_common.classify.resolution import Resolution, resolve
@@ -12,6 +13,7 @@ from gpualert_common.diagnose.detection import Detection
 from gpualert_common.diagnose.dump_schedule import DumpSchedule, Suspicion
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import detect_warnings
+from gpualert_common.diagnose.remaining_time import find_remaining_time
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts
@@ -30,6 +32,9 @@ _READING_SHARE = 1 / 200
 
 _LONGEST_PAUSE_S = 15.0
 """Longest pause between two readings.  The first reading compiles patterns, which is slow."""
+
+_MOST_POSITIONS = 20
+"""Positions of the training that the pace before the limit of its job is taken from."""
 
 
 class WarningMonitor:
@@ -53,6 +58,8 @@ class WarningMonitor:
         self._printed_at = self._checked_at = self._back_at = 0.0
         self._timing = OutputTiming()
         self._may_not_be_finite = self._has_new_output = True
+        self._limit_due = 0.0
+        self._positions: deque[tuple[float, int]] = deque(maxlen=_MOST_POSITIONS)
         self._broken: set[str] = set()
         self._dumps = DumpSchedule()
         self.state = WarningState(events)
@@ -89,8 +96,9 @@ class WarningMonitor:
             self._started_at,
             now,
             last_output_at=min(max(self._started_at, printed_at, self._back_at), now),
-            progress=self._progress(clock, read_progress),
+            progress=self._progress(clock, read_progress, telemetry, now),
             command=self._command,
+            stepping=self._stepping,
             timing=self._timing,
             stacks=stacks,
             hang_timeout_s=self._hang_timeout_s,
@@ -136,15 +144,51 @@ class WarningMonitor:
         self._printed_at = at
 
     def _progress(
-        self, clock: float, read_progress: Callable[[], Progress | None]
+        self,
+        clock: float,
+        read_progress: Callable[[], Progress | None],
+        telemetry: Telemetry,
+        now: float,
     ) -> Progress | None:
         """Return the training's progress when it may have news, at a bounded cost."""
         may_recover = self._has_new_output and self.state.is_active("nan")
-        if not (self._may_not_be_finite or may_recover) or clock < self._progress_due:
+        may_have_news = self._may_not_be_finite or may_recover
+        is_for_limit = self._is_due_for_limit(clock, telemetry, now)
+        if not (may_have_news or is_for_limit) or clock < self._progress_due:
             return None
         began_s = time.thread_time()
         progress = read_progress()
         pause_s = (time.thread_time() - began_s) / _READING_SHARE
         self._progress_due = clock + min(pause_s, _LONGEST_PAUSE_S)
         self._may_not_be_finite = self._has_new_output = False
+        if is_for_limit:
+            progress = progress or Progress(files=())
+            self._note_position(progress)
         return progress
+
+    def _is_due_for_limit(self, clock: float, telemetry: Telemetry, now: float) -> bool:
+        """Return whether the limit of the job comes so near that the progress matters."""
+        if clock < self._limit_due:
+            return False
+        remaining = find_remaining_time(telemetry, now)
+        pause_s = None if remaining is None else remaining.reading_pause_s
+        if pause_s is None:
+            return False
+        self._limit_due = clock + pause_s
+        return True
+
+    def _note_position(self, progress: Progress) -> None:
+        step = progress.counts.last_step
+        if step is None or (self._positions and step == self._positions[-1][1]):
+            return
+        if self._positions and step < self._positions[-1][1]:
+            self._positions.clear()  # the training began again
+        self._positions.append((self._printed_at, step))
+
+    @property
+    def _stepping(self) -> tuple[int, float] | None:
+        """The steps and the seconds between the first and the last of the known positions."""
+        if len(self._positions) < 2:
+            return None
+        (began_at, first), (at, last) = self._positions[0], self._positions[-1]
+        return (last - first, at - began_at) if at > began_at else None

@@ -21,12 +21,12 @@ from gpualert_common.record import Record
 from gpualert_common.record.private_directory import resolve_state_dir
 from gpualert_common.record_locations import list_state_dirs, new_run_id
 from gpualert_common.settings import name_origin
-from gpualert_common.slurm.follower_command import (
+from gpualert_common.slurm.submissions.follower_command import (
     CANCEL_S,
     make_command,
 )
-from gpualert_common.slurm.sbatch_options import read_options
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions.sbatch_options import read_options
+from gpualert_common.slurm.submissions.submission import (
     MARK_PREFIX,
     SUBMISSIONS,
     Submission,

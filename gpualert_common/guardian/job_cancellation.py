@@ -15,8 +15,8 @@ from typing import NoReturn
 from gpualert_common.errors import GuardianError, RecordError
 from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
-from gpualert_common.slurm.follower_command import CANCEL_S
-from gpualert_common.slurm.submission import Submission, SubmissionStep, find_submission
+from gpualert_common.slurm.submissions.follower_command import CANCEL_S
+from gpualert_common.slurm.submissions.submission import Submission, SubmissionStep, find_submission
 from gpualert_common.structs import replace
 
 Check = Callable[[], None]
@@ -129,7 +129,7 @@ def main(path: str, run_id: str = "") -> NoReturn:
     """
     if os.fork():
         os._exit(0)
-    from gpualert_common.slurm import batch_job  # heavy; a task that submits needs none
+    from gpualert_common.slurm.submissions import batch_job  # heavy; a task that submits needs none
 
     if run_id and not _mark_stopped(path, run_id):
         os._exit(0)

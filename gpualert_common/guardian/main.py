@@ -102,12 +102,12 @@ def _supervise(message: dict[str, Any]) -> None:
 
 def _continue_job(record: Record) -> None:
     """Have a job of Slurm followed again whose follower was killed."""
-    from gpualert_common.slurm.follower_command import CONTINUATION, submission_path
+    from gpualert_common.slurm.submissions.follower_command import CONTINUATION, submission_path
 
     path = submission_path(record.spec.command)
     if path is None:
         return
-    from gpualert_common.slurm.submission import needs_follower
+    from gpualert_common.slurm.submissions.submission import needs_follower
 
     if needs_follower(path):
         try:
@@ -118,7 +118,7 @@ def _continue_job(record: Record) -> None:
 
 def _cancel_job(record: Record) -> None:
     """Have the job of an attempt cancelled whose follower was killed in a stop."""
-    from gpualert_common.slurm.follower_command import submission_path
+    from gpualert_common.slurm.submissions.follower_command import submission_path
 
     if submission_path(record.spec.command) is None:
         return

@@ -20,7 +20,7 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import SPEC, SUCCESSOR, Record, RunState, make_directory
 from gpualert_common.report.wording import describe_place
-from gpualert_common.slurm.follower_command import submission_path
+from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.spec import SCHEMA, RunSpec
 from gpualert_common.supervise.stop import Stop
 

@@ -218,12 +218,12 @@ class FsspecStore:
             return repeat_transient(attempt, _is_transient, self._deadline_s)
         except Exception as error:  # of botocore, aiohttp, Google or Azure
             code = _code(error)
-            if code in ("PreconditionFailed", "412"):
+            is_refusal = code in ("PreconditionFailed", "412") or isinstance(error, FileExistsError)
+            if operation == "create" and is_refusal:
                 raise FileExistsError(path) from None
             if code in ("InvalidRange", "416"):
                 raise _EmptyError from None
-            is_answer = isinstance(error, FileNotFoundError | FileExistsError)
-            if is_answer and code != "NoSuchBucket":
+            if _is_absence(error, operation, code):
                 raise
             where = f"{self._place}: cannot {operation} {path or 'it'}"
             raise StoreError(f"{where}: {_describe(error)}") from None
@@ -257,6 +257,15 @@ def _code(error: BaseException) -> str:
             if isinstance(code, int) and not isinstance(code, bool):
                 return str(code)
     return ""
+
+
+def _is_absence(error: BaseException, operation: str, code: str) -> bool:
+    """True for the answer that an object or a folder does not exist.
+
+    A write has no such answer: a server that is none of the store's says "Not Found" to everything.
+    """
+    is_missing = isinstance(error, FileNotFoundError) and code != "NoSuchBucket"
+    return is_missing and operation not in ("write", "create")
 
 
 def _is_transient(error: BaseException) -> bool:

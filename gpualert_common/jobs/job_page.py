@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from gpualert_common.jobs.job_view import JobRow, JobView
+from gpualert_common.jobs.job_view import JobView
 from gpualert_common.report import markdown
+from gpualert_common.report.alerted_job import JobRow
 from gpualert_common.report.tables import Column, format_table
 from gpualert_common.report.terminal import TITLE, TONES, TerminalLayout, render_page
 
@@ -71,7 +72,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _name(row: JobRow) -> str:
-    return row.nodes if row.count == 1 else f"{row.count} nodes {row.nodes}"
+    return row.nodes if row.count == 1 else f"{row.count} nodes: {row.nodes}"
 
 
 def _choose_tone(row: JobRow) -> str:

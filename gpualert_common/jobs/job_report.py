@@ -96,3 +96,8 @@ class JobReport(Struct, frozen=True, kw_only=True):
     is_settled: bool = False
     due_at: float = 0.0
     schema: int = SCHEMA
+
+    @property
+    def has_all_ends(self) -> bool:
+        """True once all runs of the job have ended, and have a digest."""
+        return all(one.state is NodeState.ENDED for one in self.nodes)

@@ -12,14 +12,15 @@ from typing import ClassVar
 from gpualert_common.jobs.job_report import JobReport, JobState, NodePart, NodeState, NodeSummary
 from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.processes.rank_names import format_numbers, read_ranges
+from gpualert_common.report.alerted_job import JobRow
 from gpualert_common.report.formatting import duration, short_duration, time
 from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
 from gpualert_common.report.verdict_view import VerdictView, to_finite_number, verdict_fields
-from gpualert_common.structs import Struct
 
 MOST_ROWS = 16
 """Nodes that have a row each: a screen shows them all."""
 _MOST_CULPRITS = 8
+_MOST_RANKS_TEXT = 24
 _WORDS = {
     NodePart.CULPRIT: "culprit",
     NodePart.SAME: "same cause",
@@ -32,26 +33,6 @@ _STATES = {
     JobState.FAILING: "failing: nodes have failed, and others still run",
     JobState.ENDED: "ended",
 }
-
-
-class JobRow(Struct, frozen=True, kw_only=True):
-    """One node of a job, or ``count`` of them that say the same.
-
-    ``since_root`` is the time of its failure after the root, such as "+0.8s"; "" if it is not
-    known.
-    """
-
-    nodes: str
-    count: int
-    ranks: str
-    state: str
-    part: str
-    cause: str
-    since_root: str
-    last_step: str
-    headline: str
-    record_path: str
-    is_culprit: bool
 
 
 class JobView(VerdictView, frozen=True, kw_only=True):
@@ -148,7 +129,7 @@ def _make_row(nodes: Sequence[NodeSummary], root_at: float | None, text: TextSan
     names = [text.line(node.host) or "no host" for node in nodes]
     is_one = len(nodes) == 1
     return JobRow(
-        nodes=_name_node(first, text) if is_one else text.line(fold_names(names)),
+        nodes=names[0] if is_one else text.line(fold_names(names)),
         count=len(nodes),
         ranks=text.line(first.ranks) if is_one else _join_ranks(nodes),
         state=_describe_state(first, text),
@@ -156,14 +137,8 @@ def _make_row(nodes: Sequence[NodeSummary], root_at: float | None, text: TextSan
         cause=text.line(first.cause) if first.cause not in (None, "none") else "",
         since_root=_describe_lead([node.failed_at for node in nodes], root_at),
         last_step=_describe_steps([node.position for node in nodes]),
-        headline=text.line(first.headline),
-        record_path=text.line(first.record_path) if is_one else "",
         is_culprit=first.part is NodePart.CULPRIT,
     )
-
-
-def _name_node(node: NodeSummary, text: TextSanitizer) -> str:
-    return text.line(node.host) or "no host"
 
 
 def _describe_state(node: NodeSummary, text: TextSanitizer) -> str:
@@ -203,7 +178,6 @@ def _join_ranks(nodes: Sequence[NodeSummary]) -> str:
         for low, high in ranges_of_node:
             found.update(range(low, min(high, low + 1024) + 1))
     ranges = format_numbers(found)
-    return ranges if len(ranges) <= _MOST_RANKS_TEXT else f"{len(found)} ranks"
-
-
-_MOST_RANKS_TEXT = 24
+    if len(ranges) <= _MOST_RANKS_TEXT:
+        return ranges
+    return f"{len(found)} of {min(found)}-{max(found)}"

@@ -140,7 +140,7 @@ def _compose(
     )
     part = read_part(record)
     if part is not None and job is not None:
-        view = view_as_job(view, job, part, redactor)
+        view = view_as_job(view, job, part, redactor, sender=record.spec.host)
     elif part is not None and part.is_sender:
         because = TextSanitizer(redactor).line(
             f"this alert is about this run alone: {part.because}"

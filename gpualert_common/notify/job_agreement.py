@@ -20,7 +20,7 @@ from gpualert_common.jobs.alerts.alert_ownership import JobAlert, JobAlertAction
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import JobDirectory
 from gpualert_common.jobs.job_report import JobReport
-from gpualert_common.jobs.opening import open_job_directory
+from gpualert_common.jobs.reading.opening import open_job_directory
 from gpualert_common.jobs.renewal.publication import make_final_digest, publish_final
 from gpualert_common.notify.job_part import JobPart
 from gpualert_common.record import Record

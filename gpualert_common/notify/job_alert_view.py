@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gpualert_common.jobs.job_page import format_nodes
 from gpualert_common.jobs.job_report import JobReport, NodeState, NodeSummary
-from gpualert_common.jobs.job_view import JobRow, view_job
+from gpualert_common.jobs.job_view import view_job
 from gpualert_common.notify.job_part import JobPart
-from gpualert_common.report.alerted_job import AlertedJob, AlertedNodes
+from gpualert_common.report.alerted_job import AlertedJob
 from gpualert_common.report.run_view import RunView, describe_exit_code
-from gpualert_common.report.text_sanitizer import Masks
+from gpualert_common.report.text_sanitizer import Masks, TextSanitizer
 from gpualert_common.structs import replace
 
 MOST_ROWS = 20
@@ -16,12 +16,15 @@ MOST_ROWS = 20
 _TABLE_COLUMNS = 76
 
 
-def view_as_job(view: RunView, report: JobReport, part: JobPart, masks: Masks) -> RunView:
+def view_as_job(
+    view: RunView, report: JobReport, part: JobPart, masks: Masks, *, sender: str | None
+) -> RunView:
     """Return the view of a run with the facts of its job, whose verdict it has already.
 
-    The log's last lines are kept where this node is the culprit, or none is.
+    ``sender`` is the host of the run.  The log's last lines are kept where this node is the
+    culprit, or none is.
     """
-    job = describe_job(report, part, view.run_id, masks)
+    job = _describe_job(report, part, view.run_id, masks, sender)
     ended_at = report.ended_at or view.ended_at
     lasted_s = view.duration_s
     if report.started_at and ended_at is not None:
@@ -41,7 +44,9 @@ def view_as_job(view: RunView, report: JobReport, part: JobPart, masks: Masks) -
     )
 
 
-def describe_job(report: JobReport, part: JobPart, run_id: str, masks: Masks) -> AlertedJob:
+def _describe_job(
+    report: JobReport, part: JobPart, run_id: str, masks: Masks, sender: str | None
+) -> AlertedJob:
     """Return the job for display; ``run_id`` is the run of this node."""
     shown = view_job(report, masks)
     culprit = _find_culprit(report)
@@ -58,23 +63,10 @@ def describe_job(report: JobReport, part: JobPart, run_id: str, masks: Masks) ->
         is_here=culprit is not None and culprit.run_id == run_id,
         node_count=len(report.nodes),
         expected_nodes=report.expected_nodes,
-        rows=tuple(map(_make_row, shown.rows[:MOST_ROWS])),
+        sender=TextSanitizer(masks).line(sender) or "the node that sends this",
+        rows=shown.rows[:MOST_ROWS],
         rows_left=sum(row.count for row in shown.rows[MOST_ROWS:]),
         table=tuple(format_nodes(shown.rows[:MOST_ROWS], _TABLE_COLUMNS)),
-    )
-
-
-def _make_row(row: JobRow) -> AlertedNodes:
-    return AlertedNodes(
-        nodes=row.nodes,
-        count=row.count,
-        ranks=row.ranks,
-        state=row.state,
-        part=row.part,
-        cause=row.cause,
-        since_root=row.since_root,
-        last_step=row.last_step,
-        is_culprit=row.is_culprit,
     )
 
 

@@ -39,7 +39,7 @@ def retire_warnings(record: Record, entries: Iterable[OutboxEntry]) -> None:
 def _claim(record: Record, about: str) -> str:
     from gpualert_common.jobs.alerts.warning_claims import claim_warning
     from gpualert_common.jobs.digests.digest_collection import DigestCollector, Renewal
-    from gpualert_common.jobs.opening import open_job_directory
+    from gpualert_common.jobs.reading.opening import open_job_directory
     from gpualert_common.jobs.renewal.renewal_state import read_state
 
     own = DigestCollector(record).collect(Renewal(clock=read_state(record).clock))

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from gpualert_common._version import __version__
 from gpualert_common.charts.drawing import TIME_LIMIT_S
-from gpualert_common.jobs.isolated_reading import JobReading
+from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.model import Verdict
 from gpualert_common.pages.page_environment import STYLES, load_environment
 from gpualert_common.pages.reported_run import ReportedRun

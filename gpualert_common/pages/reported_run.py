@@ -9,8 +9,8 @@ from functools import cached_property
 
 from gpualert_common.charts.drawing import TIME_LIMIT_S
 from gpualert_common.errors import RecordError
-from gpualert_common.jobs.isolated_reading import JobReading
-from gpualert_common.jobs.job_record import read_stored_job
+from gpualert_common.jobs.reading.isolated_reading import JobReading
+from gpualert_common.jobs.reading.job_record import read_stored_job
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.record import OUTCOME, Event, Record

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpualert_common.structs import Struct
 
 
-class AlertedNodes(Struct, frozen=True, kw_only=True):
-    """A row of the table: one node, or ``count`` that say the same, such as "gpu[001-748]".
+class JobRow(Struct, frozen=True, kw_only=True):
+    """One node of a job, or ``count`` that say the same, such as "gpu[001-748]".
 
     ``part`` is "culprit", "same cause", "cascade", "healthy" or "unknown".  ``since_root`` is the
     time from the root cause to the failure in words, such as "+3s"; empty if it is not known.
@@ -27,9 +27,10 @@ class AlertedJob(Struct, frozen=True, kw_only=True):
     """A job: the variable ``job`` of the users' templates (docs/templates.md).
 
     ``culprit`` is the node with the root cause, ``rank`` its rank; both empty where the cause is
-    one of the whole job.  ``culprit_record`` is the place of its record, ``is_here`` says that the
-    alert is sent by that node, and carries its log.  ``number`` is more than 1 for an addition to
-    an alert that named another cause.  ``table`` has the rows as lines of text.
+    one of the whole job.  ``culprit_record`` is the place of its record.  ``sender`` is the node
+    that sends the alert, with its own log and files; ``is_here`` says that it is the culprit.
+    ``number`` is more than 1 for an addition to an alert that named another cause.  ``table`` has
+    the rows as lines of text.
     """
 
     key: str
@@ -40,9 +41,10 @@ class AlertedJob(Struct, frozen=True, kw_only=True):
     rank: str
     culprit_record: str
     is_here: bool
+    sender: str
     node_count: int
     expected_nodes: int | None
-    rows: tuple[AlertedNodes, ...]
+    rows: tuple[JobRow, ...]
     rows_left: int = 0
     table: tuple[str, ...] = ()
 

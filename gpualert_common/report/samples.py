@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.model import Artifact, Fate
-from gpualert_common.report.alerted_job import AlertedJob, AlertedNodes
+from gpualert_common.report.alerted_job import AlertedJob, JobRow
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.task_view import TaskView
 from gpualert_common.report.verdict_view import EvidenceItem
@@ -166,20 +166,20 @@ JOB = replace(
         rank="61",
         culprit_record="/var/lib/gpualert/runs/20261121-023011-120440-77ab",
         is_here=False,
+        sender="gpu0",
         node_count=64,
         expected_nodes=64,
         rows=(
-            AlertedNodes(nodes="gpu7", count=1, ranks="56-63", state="failed", part="culprit",
-                         cause="cuda_oom", since_root="+0.0s", last_step="11999",
-                         is_culprit=True),
-            AlertedNodes(nodes="gpu[0-6,8-63]", count=63, ranks="0-55, 64-511", state="failed",
-                         part="cascade", cause="collective", since_root="+1.2s to +4.8s",
-                         last_step="11999", is_culprit=False),
+            JobRow(nodes="gpu7", count=1, ranks="56-63", state="failed", part="culprit",
+                   cause="cuda_oom", since_root="+0.0s", last_step="11999", is_culprit=True),
+            JobRow(nodes="gpu[0-6,8-63]", count=63, ranks="0-55, 64-511", state="failed",
+                   part="cascade", cause="collective", since_root="+1.2s to +4.8s",
+                   last_step="11999", is_culprit=False),
         ),
         table=(
-            "NODE                RANKS         STATE   PART     CAUSE       SINCE ROOT",
-            "gpu7                56-63         failed  culprit  cuda_oom    +0.0s",
-            "gpu[0-6,8-63] (63)  0-55, 64-511  failed  cascade  collective  +1.2s to +4.8s",
+            "NODE                     STATE   PART     CAUSE           SINCE ROOT",
+            "gpu7                     failed  culprit  cuda_oom             +0.0s",
+            "63 nodes: gpu[0-6,8-63]  failed  cascade  collective  +1.2s to +4.8s",
         ),
     ),
 )  # fmt: skip

@@ -19,6 +19,12 @@ MOST_OUTPUT_BYTES = 16 << 20
 _MOST_MESSAGE_CHARACTERS = 500
 _TRANSIENT = (
     "Unable to contact slurm controller",
+    "Message send failure",
+    "Message receive failure",
+    "Communication connection failure",
+    "Communication shutdown failure",
+    "Unexpected message received",
+    "Unable to create job record, try again",
     "Socket timed out",
     "Zero Bytes were transmitted",
     "Connection refused",
@@ -31,8 +37,6 @@ _TRANSIENT = (
     "Protocol authentication error",
     "Unable to contact slurmdbd",
     "Problem talking to the database",
-    "backup controller in standby mode",
-    "Slurm backup controller",
     "in standby mode",
 )
 """Messages of a controller that may answer later."""

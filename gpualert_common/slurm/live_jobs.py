@@ -23,6 +23,8 @@ _TIME_LIMIT = 124
 _KILLED = 137
 _TERMINATED = 143
 _MOST_STATUS = 255
+_LAUNCH_SIGNAL = 53
+"""Slurm's stand-in where the node could not start the script: it could not open its output."""
 
 
 class BatchTask(Struct, frozen=True):
@@ -64,11 +66,16 @@ class BatchTask(Struct, frozen=True):
         return self.state in _WAITING
 
     @property
+    def is_unstarted(self) -> bool:
+        """True if Slurm could not start the script, as where its output cannot be created."""
+        return self.state == "FAILED" and self.exit_signal == _LAUNCH_SIGNAL
+
+    @property
     def exit_status(self) -> int:
         """The status for a shell: of the script, or a stand-in where Slurm ended the job.
 
         124 for a time limit, 137 for want of memory, 143 for a cancellation or a preemption; 1 for
-        the loss of a node, whose script has none.
+        the loss of a node, and for a script that could not start, which have none.
         """
         match self.state:
             case "COMPLETED":
@@ -79,7 +86,7 @@ class BatchTask(Struct, frozen=True):
                 return _KILLED
             case "CANCELLED" | "PREEMPTED":
                 return _TERMINATED
-            case "FAILED" if self.exit_signal:
+            case "FAILED" if self.exit_signal and not self.is_unstarted:
                 return min(_SIGNAL + self.exit_signal, _MOST_STATUS)
             case _:
                 return min(self.exit_code, _MOST_STATUS) or 1

@@ -11,9 +11,12 @@ from gpualert_common.slurm.accounting import SlurmStep
 from gpualert_common.slurm.job_status import SlurmReport
 from gpualert_common.slurm.nodes import NodeEvent
 from gpualert_common.slurm.states import SlurmState
+from gpualert_common.slurm.submissions.followed_state import FollowedState
 from gpualert_common.telemetry.source import SourceEvent
 
 JOB, STEP_MEMORY, NODE_LOST = "slurm_job", "slurm_step_memory", "slurm_node_lost"
+FOLLOWED = "slurm_followed_job"
+"""Event: a new state of the job that the run follows from outside."""
 _STEP_BEFORE_S = 5.0
 """A step of a run begins after it; Slurm has whole seconds."""
 _MOST_STEPS = 4
@@ -77,6 +80,21 @@ def make_node_event(node: NodeEvent, ended_at: float) -> SourceEvent:
     text += f": {node.reason}" if node.reason else ""
     at = ended_at if node.at is None else min(node.at, ended_at)
     return SourceEvent(NODE_LOST, f"node:{node.node}", text, fields, at)
+
+
+def make_followed_event(state: FollowedState, at: float) -> SourceEvent:
+    """Return the event of a new state of the job that a run follows."""
+    text = f"Slurm has the job {state.job} as {state.state}"
+    text += f" ({state.reason})" if state.reason else ""
+    fields = {
+        "job": state.job,
+        "state": state.state,
+        "reason": state.reason or None,
+        "waits_for_ever": state.waits_for_ever,
+        "ends_at": state.ends_at,
+    }
+    known = {name: value for name, value in fields.items() if value is not None}
+    return SourceEvent(FOLLOWED, "slurm", text, known, at)
 
 
 def _find_memory_steps(

@@ -9,6 +9,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 MOST_CONNECTIONS = 200
 REQUEST_S = 10.0
 """Time for the head of a request; a client that sends it byte by byte is disconnected."""
+_LATE_S = 1.0
+"""A deadline that is noticed so much later: this server, or the whole machine, stood still."""
 STALL_S = 60.0
 """Time for which a client may read nothing of an answer."""
 
@@ -61,7 +63,15 @@ class BoundedConnection(H11Protocol):
             self._stall_deadline = None
 
     def _begin_wait(self) -> None:
-        self._request_deadline = self.loop.call_later(REQUEST_S, self.transport.abort)
+        due = self.loop.time() + REQUEST_S
+        self._request_deadline = self.loop.call_at(due, self._end_late_request, due)
+
+    def _end_late_request(self, due: float) -> None:
+        """Close the connection, unless the client could not have been served in that time."""
+        if self.loop.time() > due + _LATE_S:
+            self._begin_wait()
+        else:
+            self.transport.abort()
 
     def _end_wait(self) -> None:
         if self._request_deadline is not None:

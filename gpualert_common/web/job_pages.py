@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gpualert_common.jobs.isolated_reading import JobReading
+from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import TextSanitizer

@@ -12,8 +12,8 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 
-from gpualert_common.jobs.isolated_reading import JobReading, read_job
 from gpualert_common.jobs.job_report import JobState
+from gpualert_common.jobs.reading.isolated_reading import JobReading, read_job
 from gpualert_common.structs import replace
 from gpualert_common.web.job_groups import JobPlace
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from gpualert_common.causes import NO_CAUSES
-from gpualert_common.jobs.isolated_reading import JobReading
 from gpualert_common.jobs.job_report import JobReport, JobState
+from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.listing.condition import LIVE, determine_condition
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.pages.job_overview import (

@@ -74,7 +74,7 @@ def test_folded_table(lab: Lab) -> None:
     done = lab.gpualert("job", "8", "--job-dir", str(place))
     *_, culprit, rest = done.stdout.decode().splitlines()
     assert culprit.startswith("gpu002 ")
-    assert rest.startswith("99 nodes gpu[000-001,")
+    assert rest.startswith("99 nodes: gpu[000-001,")
 
 
 def test_markdown(lab: Lab, place: Path) -> None:
@@ -112,6 +112,26 @@ def test_unknown_jobs(lab: Lab, place: Path, arguments: tuple[str, ...], message
     assert message in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("pbs:1",), b"name a job as slurm:JOBID"),
+        (("slurm:1", "--user", "ann"), b"name a job as slurm:JOBID"),
+        (("slurm", "--user", ""), b"name a job as slurm:JOBID"),
+        (("slurm", "--user", "ann", "--detach"), b"--detach and --run-name are about one job"),
+        (("slurm:1", "--poll", "soon"), b"argument --poll: 'soon' is not a duration such as"),
+        (("slurm:1", "--poll", "none"), b"argument --poll: 'none' is not a duration such as"),
+        (("slurm:1;ls",), b"'1;ls' is not the id of a job of Slurm"),
+    ],
+)
+def test_wrong_watches(lab: Lab, arguments: tuple[str, ...], message: bytes) -> None:
+    """A watch of nothing that can be watched is an error, and launches nothing."""
+    done = lab.gpualert("watch", *arguments)
+    assert done.returncode == 125
+    assert message in done.stderr
+    assert lab.records() == []
+
+
 def test_list(lab: Lab, place: Path) -> None:
     """``jobs`` lists the newest jobs, each with its culprit."""
     write(place, "job-other", end(compose(0, 1), "none"))
@@ -120,6 +140,16 @@ def test_list(lab: Lab, place: Path) -> None:
     assert [one["job"] for one in reports] == ["job-other", KEY]
     table = lab.gpualert("jobs", "--job-dir", str(place), "-n", "1").stdout.decode().splitlines()
     assert [line.split()[0] for line in table] == ["JOB", "job-other"]
+
+
+def test_list_with_a_damaged_job(lab: Lab, place: Path) -> None:
+    """``jobs`` names a job of which no digest can be read, and lists the others."""
+    folder = place / "job-bad" / "digests"
+    folder.mkdir(parents=True)
+    (folder / "run-1.json").write_bytes(b'{"job": "job-bad", "run')
+    done = lab.gpualert("jobs", "--job-dir", str(place), "--json")
+    assert [one["job"] for one in json.loads(done.stdout)["jobs"]] == [KEY]
+    assert done.stderr == b"gpualert: job-bad: no digest of it can be read\n"
 
 
 def test_jobs_of_this_machine(lab: Lab) -> None:

@@ -69,7 +69,7 @@ def test_prune_jobs(lab: Lab, jobs: Path) -> None:
             os.utime(file, (past, past))
     command = ("prune", "--jobs", "--older-than", "30d")
     shown = lab.gpualert(*command)
-    assert b"to remove: 1 job" in shown.stdout
+    assert f"to remove from {jobs}: 1 job, ".encode() in shown.stdout
     assert b"nothing is removed" in shown.stderr
     assert sorted(os.listdir(jobs)) == ["mine", "new", "old"]
     assert lab.gpualert(*command, "--yes", "--name", "other*").returncode == 0
@@ -82,7 +82,13 @@ def test_prune_jobs(lab: Lab, jobs: Path) -> None:
 
 
 def test_prune_without_a_directory(lab: Lab) -> None:
-    """Without a job directory ``prune --jobs`` is an error that names the setting."""
+    """Without a job directory ``prune --jobs`` is an error that names the option."""
     done = lab.gpualert("prune", "--jobs", "--older-than", "30d")
     assert done.returncode == 2
-    assert b"GPUALERT_JOB_DIR" in done.stderr
+    assert b"name it by --job-dir" in done.stderr
+    place = str(lab.home / "nowhere")
+    done = lab.gpualert("prune", "--jobs", "--older-than", "30d", "--job-dir", place)
+    assert done.returncode == 2
+    assert f"{place}: cannot list it: ".encode() in done.stderr
+    done = lab.gpualert("prune", "--older-than", "30d", "--job-dir", place)
+    assert b"--job-dir goes with --jobs" in done.stderr

@@ -181,6 +181,26 @@ def test_page_of_each_size(lab: Lab, width: int, height: int) -> None:
     release(lab)
 
 
+@pytest.mark.parametrize("width", [80, 200])
+def test_jobs(lab: Lab, width: int) -> None:
+    """The runs of a job have its name in a column, and the details their place in it."""
+    job = {"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": "4"}
+    node = {"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_NODES": "4", "SLURM_NODEID": "2"}
+    lab.gpualert("run", "--", "true", env={**os.environ, **job, **node})
+    lab.gpualert("run", "--name", "alone", "--", "true")
+    with open_top(lab, width, 24) as terminal:
+        until(terminal.shows("alone"), "the runs")
+        header, *rows = [line for line in terminal.text.splitlines() if line][1:4]
+        assert header.split()[:3] == ["NAME", "JOB", "STATE"]
+        assert columns(header) <= width
+        assert ["4711" in row for row in rows] == [False, True]
+        terminal.press(b"j")
+        until(terminal.shows("node 3 of 4"), "the details")
+        terminal.press(b"q")
+        assert terminal.wait() == 0
+    assert lab.gpualert("top").stdout.decode().split()[:3] == ["NAME", "JOB", "STATE"]
+
+
 def test_keys(lab: Lab) -> None:
     """The arrows select a run, Enter shows its details alone, Escape the list again."""
     for name in ("first", "second"):

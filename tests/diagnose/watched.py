@@ -26,7 +26,7 @@ from gpualert_common.telemetry.storage import TelemetryWriter
 
 GIB = 1 << 30
 PID = 4000
-SOURCES = ("nvml", "processes", "kernel_log", "disk", "memory", "cgroup")
+SOURCES = ("nvml", "processes", "kernel_log", "disk", "memory", "cgroup", "slurm")
 
 Curve = Callable[[float], float]
 """A number by the seconds before now."""
@@ -110,10 +110,12 @@ class Watched:
     silent_s: float = 1.0
     timing: OutputTiming | None = None
     progress: Progress | None = None
+    stepping: tuple[int, float] | None = None
     stacks: tuple[Dump, ...] = ()
 
     def judged(self, kind: str) -> Detection | None:
         """Return the detection of that kind."""
+        self.home.mkdir(exist_ok=True)
         record = Record.create(str(self.home / "run"), sync=False)
         look(record, self.curves, seconds=self.seconds, events=self.events, facts=self.facts)
         telemetry = Telemetry()
@@ -128,6 +130,7 @@ class Watched:
             last_output_at=now - self.silent_s,
             progress=self.progress,
             timing=self.timing,
+            stepping=self.stepping,
             stacks=self.stacks,
         )
         resolution = resolve((), facts, load_rules(), running=True)

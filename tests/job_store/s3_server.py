@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests.nodes import Node
 from tests.supervised import free_port, until
 
 MOTO = Path(__file__).parents[2] / ".venv-stores/bin/python"
@@ -21,10 +22,10 @@ SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY"
 _ANSWER_S = 20.0
 
 
-def client_environment(port: int) -> dict[str, str]:
+def client_environment(port: int, address: str = "127.0.0.1") -> dict[str, str]:
     """Return the variables with which clients use the server on that port, and nothing else."""
     return {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ENDPOINT_URL": f"http://{address}:{port}",
         "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
         "AWS_SECRET_ACCESS_KEY": SECRET,
         "AWS_DEFAULT_REGION": "us-east-1",
@@ -50,6 +51,36 @@ def s3_server(log: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
         process.send_signal(signal.SIGCONT)
         process.kill()
         process.wait()
+
+
+_SERVER_ON_NODE = """
+import signal, sys, urllib.request
+from moto.server import ThreadedMotoServer
+address, port, bucket = sys.argv[1:]
+ThreadedMotoServer(address, int(port), verbose=False).start()
+url = f"http://{address}:{port}/{bucket}"
+urllib.request.urlopen(urllib.request.Request(url, method="PUT"), timeout=20)
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+@contextmanager
+def s3_server_on(node: Node) -> Iterator[tuple[dict[str, str], subprocess.Popen[str]]]:
+    """Run a server with an empty bucket on a node; yield the variables of its clients.
+
+    Other nodes reach it, and nothing outside of them.
+    """
+    port = 9000
+    program = (str(MOTO), "-c", _SERVER_ON_NODE, node.address, str(port), BUCKET)
+    process = subprocess.Popen(node.command(*program), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield client_environment(port, node.address), process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def _answers(port: int) -> bool:
@@ -87,6 +118,7 @@ _ANSWERS = {
     "error": (500, "InternalError", "We encountered an internal error."),
     "conflict": (409, "ConditionalRequestConflict", "A conflicting operation occurred."),
     "deny": (403, "AccessDenied", "Access Denied"),
+    "absent": (404, "NotFound", "Not Found"),
 }
 
 

@@ -125,6 +125,17 @@ def test_missing_bucket(proxy: FaultyProxy) -> None:
             use()
 
 
+def test_server_of_something_else(proxy: FaultyProxy, store: PrunableStore) -> None:
+    """A server that finds nothing, as one of web pages, is an error of each write."""
+    for operation, use in (
+        ("write", lambda: store.write(PATH, b"1")),
+        ("create", lambda: store.create(PATH, b"1")),
+    ):
+        proxy.faults = ["absent"]
+        with pytest.raises(StoreError, match=f"cannot {operation} .*Not Found"):
+            use()
+
+
 def test_long_list(proxy: FaultyProxy, store: PrunableStore) -> None:
     """A list of more objects than one answer has is complete, and its requests are counted."""
     import threading

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from gpualert_common.jobs.digests.digest import Digest, DigestState
+from typing import Any
+
+from gpualert_common.jobs.digests.digest import ClockOffset, Digest, DigestState, StoredDigest
 from gpualert_common.jobs.merging.merger import JobMerger
 from gpualert_common.structs import replace
-from tests.jobs.composed_job import END, KEY, START, compose, end, lose, merge, store
+from tests.jobs.composed_job import END, KEY, START, compose, end, lose, merge, shift, store
 
 
 def restart(digest: Digest, after_s: float, attempt: int | None = None) -> Digest:
@@ -64,6 +66,33 @@ def test_missing_node_of_the_next_attempt() -> None:
     second = [restart(compose(node, 4), 30.0 - node) for node in (0, 1, 2, 3)]
     report = merge(*quick, *second)
     assert (report.attempt, len([one for one in report.nodes if one.run_id])) == (2, 4)
+
+
+def test_node_that_joins_again() -> None:
+    """A node that starts again while the others go on has its new run in the same attempt."""
+    lost = end(compose(3, 4), "killed_unknown", END - 500.0)
+    of_again: dict[str, Any] = {"run_id": "again", "host": "spare", "started_at": END - 400.0}
+    others = [compose(node, 4) for node in (0, 1, 2)]
+    running = merge(lost, replace(compose(3, 4), **of_again), *others)
+    assert (running.attempts, running.state, len(running.nodes)) == (1, "running", 4)
+    failed = merge(lost, replace(lose(3, nodes=4), **of_again), *FAILED[:3])
+    assert (failed.attempts, failed.verdict.cause, failed.verdict.host) == (1, "cuda_oom", "gpu0")
+    assert "spare" in {one.host for one in failed.nodes}
+
+
+def test_wrong_clocks_of_short_runs() -> None:
+    """Runs that failed before they could compare their clocks are one attempt."""
+    merger = JobMerger(KEY)
+    for node, ahead_s in enumerate((0.0, 600.0, -7200.0)):
+        short = end(
+            replace(compose(node, 3), started_at=END - 2.0, clock=ClockOffset()), "missing_module"
+        )
+        wrong = replace(shift(short, ahead_s), clock=ClockOffset())
+        merger.add(StoredDigest(wrong, short.at + 0.1))
+    report = merger.conclude(END + 60.0)
+    assert report is not None
+    assert (report.attempts, len(report.nodes), report.verdict.cause) == (1, 3, "missing_module")
+    assert "the clock of gpu[1-2] is wrong" in report.verdict.warnings[0].text
 
 
 def test_long_silence() -> None:

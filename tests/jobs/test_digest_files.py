@@ -30,8 +30,8 @@ from gpualert_common.jobs.digests.digest import (
     TelemetryDigest,
 )
 from gpualert_common.jobs.digests.digest_codec import decode_file, encode_file, is_plausible
-from gpualert_common.jobs.isolated_reading import read_job
 from gpualert_common.jobs.job_directory import AlertClaim, JobDirectory
+from gpualert_common.jobs.reading.isolated_reading import read_job
 from gpualert_common.model import Attribution, Disposition, Retry
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import compose

@@ -12,10 +12,10 @@ import pytest
 from gpualert_common.errors import StoreError
 from gpualert_common.job_store.store import StoredFile
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.job_reading import BATCH, JobReader
 from gpualert_common.jobs.job_report import NodeState
-from gpualert_common.jobs.loading import find_keys, list_jobs, load_job
-from gpualert_common.jobs.reader_clock import ReaderClock
+from gpualert_common.jobs.reading.job_reading import BATCH, JobReader
+from gpualert_common.jobs.reading.loading import find_keys, list_jobs, load_job
+from gpualert_common.jobs.reading.reader_clock import ReaderClock
 from gpualert_common.processes.host import host_name
 from gpualert_common.structs import replace
 from tests.jobs.composed_job import END, INTERVAL_S, KEY, compose, end
@@ -122,6 +122,16 @@ def test_digests_are_read_at_once() -> None:
     report = load_job(store, KEY).report
     assert report is not None
     assert report.verdict.headline == "Completed on all 8 nodes"
+
+
+def test_slow_store(store: RefusingStore) -> None:
+    """The digests that were read within the time are merged, and the rest is said to lack."""
+    reader = JobReader(JobDirectory(store, KEY))
+    reader.read_batch()
+    assert "a part of its digests" in str(reader.read_all(until=time.monotonic()))
+    report = reader.conclude(END + 1.0)
+    assert report is not None
+    assert sum(node.state is NodeState.ENDED for node in report.nodes) == BATCH
 
 
 def test_store_that_is_down_is_asked_a_few_times(store: RefusingStore) -> None:

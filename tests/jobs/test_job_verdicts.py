@@ -85,6 +85,21 @@ def kill(node: int, at: float = END) -> Digest:
     return end(compose(node), "killed_unknown", at, rank=node * GPUS, failed_rank=node * GPUS)
 
 
+def vanish(node: int, at: float = END) -> Digest:
+    """Return the digest of a node whose end nobody saw, as its record was completed later."""
+    digest = end(compose(node), "unknown", at, headline="The end of the run is not known")
+    assert digest.verdict is not None
+    return replace(digest, verdict=replace(digest.verdict, disposition=Disposition.UNKNOWN))
+
+
+def fail_rank(digest: Digest, rank: int, code: int, at: float = END) -> Digest:
+    """Return the digest of a node that runs on after one of its ranks has ended."""
+    ranks = (
+        replace(one, code=code, ended_at=at) if one.rank == rank else one for one in digest.ranks
+    )
+    return replace(digest, ranks=tuple(ranks))
+
+
 ROOTS = [
     Case("out of memory first", lambda: [oom(), *others(3)], "cuda_oom", "gpu3", 29, least=0.9),
     Case(
@@ -373,6 +388,48 @@ NODE_FAULTS = [
 
 LOSSES = [
     Case(
+        "the only node keeps its own verdict",
+        lambda: [lose(0, nodes=1)],
+        *("collective", "gpu0"),
+        least=0.9,
+        words="Connection closed by peer",
+    ),
+    Case(
+        "a node whose end nobody saw, before the others lost it",
+        lambda: [vanish(3), *others(3, at=END + 3.0)],
+        *("unknown", "gpu3"),
+        most=0.5,
+        words="7 other nodes failed after it",
+    ),
+    Case(
+        "a node whose end nobody saw, after a loss",
+        lambda: [vanish(3, END + 9.0), *others(3)],
+        *("collective", None),
+    ),
+    Case(
+        "a rank ended, and no verdict says why",
+        lambda: [fail_rank(compose(0), 3, 1), *(compose(node) for node in ALL if node)],
+        *("unknown", "gpu0", 3),
+        now=END + 20.0,
+        most=0.5,
+        is_settled=False,
+        words="Rank 3 ended with exit status 1 on gpu0",
+    ),
+    Case(
+        "two ends that nothing explains, and a node that goes on",
+        lambda: [vanish(0), vanish(1, END + 0.1), compose(2, nodes=3)],
+        *("unknown", None),
+        now=END + 20.0,
+        is_settled=False,
+    ),
+    Case(
+        "a node completed before the others lost a peer",
+        lambda: [end(compose(0), "none", END - 9.0), *others(0)],
+        *("collective", "gpu0"),
+        attribution="unknown",
+        words="gpu0 completed; 7 nodes lost it as a peer",
+    ),
+    Case(
         "a node is silent since before",
         lambda: [compose(3, at=END - 4), *others(3)],
         *("node_failure", "gpu3"),
@@ -545,11 +602,12 @@ LOSSES = [
 ]
 
 
-def slow(node: int, times: float = 1.0, **measured: float) -> Digest:
-    """Return the digest of a node that completed, with the step times of its ranks."""
+def slow(node: int, step_s: float = 1.0, clock_ratio: float | None = None) -> Digest:
+    """Return the digest of a node that completed, with the time of a step."""
     digest = end(compose(node), "none")
-    ranks = tuple(replace(one, step_s=times) for one in digest.ranks)
-    return replace(digest, ranks=ranks, telemetry=TelemetryDigest(gpus=GPUS, **measured))
+    progress = ProgressDigest(position=1000.0, pace_s=step_s)
+    telemetry = TelemetryDigest(gpus=GPUS, clock_ratio=clock_ratio)
+    return replace(digest, progress=progress, telemetry=telemetry)
 
 
 ENDS = [
@@ -560,7 +618,7 @@ ENDS = [
         *("unknown", "gpu7"),
         now=LATER,
     ),
-    Case("slow rank", lambda: [*map(slow, range(7)), slow(7, 2.0)], "straggler", "gpu7"),
+    Case("slow node", lambda: [*map(slow, range(7)), slow(7, 2.0)], "straggler", "gpu7"),
     Case("a little slower", lambda: [*map(slow, range(7)), slow(7, 1.25)], "none", None),
     Case(
         "two nodes: which one?",
@@ -649,12 +707,10 @@ def test_hang_of_a_running_job() -> None:
 
 def test_unknown_end() -> None:
     """A run whose end nobody saw is no failure with a cause."""
-    lost = end(compose(7), "unknown")
-    assert lost.verdict is not None
-    lost = replace(lost, verdict=replace(lost.verdict, disposition=Disposition.UNKNOWN))
-    report = merge(*all_with("none")[:7], lost)
+    report = merge(*all_with("none")[:7], vanish(7))
     assert (report.verdict.cause, report.verdict.disposition) == ("unknown", "unknown")
-    assert "not known on 1 node" in report.verdict.headline
+    assert report.verdict.headline == "The end of the run is not known on gpu7"
+    assert find_culprits(report) == ["gpu7"]
 
 
 def test_end_without_a_verdict() -> None:

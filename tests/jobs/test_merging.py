@@ -244,6 +244,14 @@ def test_folded_names(names: Sequence[str], folded: str) -> None:
     assert fold_names(names) == folded
 
 
+def test_clock_that_was_set() -> None:
+    """A clock that was set after it was compared makes no other node silent."""
+    ahead = StoredDigest(compose(0, at=END + 7200.0), END)
+    merger = JobMerger(KEY)
+    merger.add(ahead)
+    assert merger.heard_at == END
+
+
 def test_digests_by_any_time() -> None:
     """A node that answers again after silence is no culprit any more."""
     merger = JobMerger(KEY)

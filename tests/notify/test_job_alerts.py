@@ -89,6 +89,37 @@ def test_culprit_comes_first(lab: Lab) -> None:
     assert "gpu[0-2,4-63]" in found.html
 
 
+def mixed_report(nodes: int) -> JobReport:
+    """Return the report of a job whose nodes ended in six ways."""
+    digests = [lose(node, END + 1.0, nodes) for node in range(nodes) if node not in (30, 31)]
+    digests[3] = end(compose_digest(3, nodes), "cuda_oom", rank=29)
+    digests[10] = compose_digest(10, nodes, at=END - 60.0, sequence=90)
+    digests[20] = end(compose_digest(20, nodes), "none", END + 2.0)
+    digests[21] = end(compose_digest(21, nodes), "killed_unknown", END + 3.0)
+    return merge(*digests)
+
+
+def test_rows_of_many_nodes(lab: Lab) -> None:
+    """A mail has all rows, with the number of nodes in each; a chat says how many it leaves out."""
+    record = sender(lab, mixed_report(64))
+    mail, chat = message(record), message(record, CHAT)
+    assert "2 nodes: node [30-31] " in mail.text
+    assert mail.html is not None
+    assert "ranks 464 of 0-511<" in mail.html
+    assert "gpu[0-2,4-9,11-19,22-29,32-63] (58 nodes): cascade, collective, failed" in chat.text
+    assert "\nand 2 more nodes\n" in chat.text
+
+
+def test_place_of_the_log(lab: Lab) -> None:
+    """The message names the node that the log and the files in it are of."""
+    record = sender(lab, report())
+    found = message(record)
+    host = record.spec.host
+    assert f"The log of {host}, which sends this (" in found.text
+    assert f"{host}:{record.path}" in found.text
+    assert f"Files of {host}" in (found.html or "")
+
+
 def test_log_of_the_culprit(lab: Lab) -> None:
     """The node at fault that sends the alert itself shows its log's last lines."""
     record = sender(lab, report())

@@ -97,7 +97,8 @@ def test_working_directory_that_was_cleaned(lab: Lab, work: Path) -> None:
     """A late alert carries the files of a working directory that was removed since."""
     await_freeze(fail_in(lab, work))
     shutil.rmtree(work)
-    lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
+    retried = lab.gpualert("outbox", "retry", "last", "--notify", "mailbox")
+    assert b"to mailbox sent" in retried.stdout, retried
     assert {"results.json", "metrics.csv", "notes.txt"} <= set(attached(lab))
 
 

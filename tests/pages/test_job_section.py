@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import time
 from email import message_from_bytes
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from gpualert_common.codec import encode
-from gpualert_common.jobs.digests.digest_codec import decode_file
-from gpualert_common.jobs.isolated_reading import (
-    READING_PROGRAM,
+from gpualert_common.jobs.job_report import JOB_REPORT, JobReport, NodePart, NodeState, NodeSummary
+from gpualert_common.jobs.reading.isolated_reading import (
     JobReading,
-    ReadingRequest,
     read_job,
 )
-from gpualert_common.jobs.job_report import JOB_REPORT, JobReport, NodePart, NodeState, NodeSummary
 from gpualert_common.pages.node_grid import MOST_MARKS, NodeKind, draw_nodes, draw_sample, find_kind
 from gpualert_common.pages.node_rows import fold_nodes
 from gpualert_common.pages.report import load_sections, render_report
-from gpualert_common.processes.program import program_command
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
@@ -271,20 +265,6 @@ def test_stored_report_stands_in(record: Record) -> None:
     assert re.search("could not be read whole: .*No such file", find_section(page).text)
     Path(record.path, JOB_REPORT).write_text('{"job": [')
     assert "could not be read from" in find_section(PageOutline(make_report(record))).text
-
-
-def test_slow_directory(tmp_path: Path) -> None:
-    """The digests that were read within the deadline are merged, and the rest is said to lack."""
-    write_digests(tmp_path, 100)
-    request = msgspec.json.encode(ReadingRequest(str(tmp_path), KEY, 0.0))
-    command = program_command(READING_PROGRAM)
-    done = subprocess.run(command, input=request, capture_output=True, check=True)
-    reading = decode_file(JobReading, done.stdout)
-    assert reading is not None
-    assert reading.report is not None
-    ended = [node for node in reading.report.nodes if node.state is NodeState.ENDED]
-    assert 0 < len(ended) < 100
-    assert "a part of its digests" in reading.problem
 
 
 def test_hanging_directory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from gpualert_common.model import Artifact, Fate, SecondaryCause
 from gpualert_common.report.alert_phrases import AlertPhrases
-from gpualert_common.report.alerted_job import AlertedJob, AlertedNodes
+from gpualert_common.report.alerted_job import AlertedJob, JobRow
 from gpualert_common.report.message import render_alert
 from gpualert_common.report.run_view import RunView
 from gpualert_common.report.samples import FAILED
@@ -44,7 +44,7 @@ def test_every_field_has_a_row(name: str, kind: Any) -> None:
         ("alert.artifacts", Artifact),
         ("alert.secondary", SecondaryCause),
         ("alert.task", TaskView),
-        ("job.rows", AlertedNodes),
+        ("job.rows", JobRow),
     ],
 )
 def test_fields_of_entries_are_named(row: str, kind: Any) -> None:

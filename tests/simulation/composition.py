@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from random import Random
 from typing import TypeVar
 
 from gpualert_common.jobs.digests.digest import (
     Digest,
+    DigestObservation,
     DigestState,
     ProgressDigest,
     RankDigest,
     StackGroupDigest,
     TelemetryDigest,
 )
+from gpualert_common.jobs.digests.wait_digests import PARTS
 from gpualert_common.stacks.activities import StackActivity
 from gpualert_common.structs import replace
 from tests.simulation.endings import LOST_HOST, RANK, make_template
@@ -25,6 +28,8 @@ _STALL_S = 90.0
 """Time after which the flight recorder or NCCL's RAS shows a stall."""
 _STACKS_S = 120.0
 _WARNS_S = 300.0
+_STACK_SAMPLES = 20
+"""Readings of the stacks of eight ranks in a fifth of half an hour, on a busy machine."""
 
 
 def compose_running(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
@@ -72,16 +77,11 @@ def compose_running(job: SimulatedJob, node: SimulatedNode, at: float, sequence:
 def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
     """Return the last digest of a run, with its verdict."""
     assert node.ended_at is not None
-    digest = compose_running(job, node, min(at, node.ended_at), sequence)
+    digest = compose_failing(job, node, min(at, node.ended_at), sequence)
     ended_at = node.ended_at + node.clock_offset_s
-    failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
     template = make_template(node.ending)
     verdict = template.verdict
     assert verdict is not None
-    # Without an index of its output, the lines of the log have the time of its end.
-    own_first = sorted(template.observations, key=lambda one: one.cause != verdict.cause)
-    shift = node.ending_rank - RANK
-    codes = {one.rank == RANK: one.code for one in template.ranks}
     return replace(
         digest,
         at=at + node.clock_offset_s,
@@ -95,15 +95,22 @@ def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: i
                 for name, value in verdict.details.items()
             },
         ),
-        observations=tuple(
-            replace(
-                one,
-                text=_put(one.text, node),
-                at=None if one.at is None else min(ended_at, failed_at + 0.1 * place),
-                rank=None if one.rank is None else _turn(node, one.rank, shift),
-            )
-            for place, one in enumerate(own_first)
-        ),
+        observations=_place_observations(node, template.observations, verdict.cause),
+    )
+
+
+def compose_failing(job: SimulatedJob, node: SimulatedNode, at: float, sequence: int) -> Digest:
+    """Return the digest of a run whose ranks have ended, before its command ends."""
+    assert node.ended_at is not None
+    digest = compose_running(job, node, at, sequence)
+    template = make_template(node.ending)
+    ended_at = node.ended_at + node.clock_offset_s
+    failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
+    codes = {one.rank == RANK: one.code for one in template.ranks}
+    ends = [one for one in template.observations if one.source == "processes"]
+    return replace(
+        digest,
+        observations=_place_observations(node, ends, ""),
         ranks=tuple(
             replace(
                 one,
@@ -112,6 +119,28 @@ def compose_ended(job: SimulatedJob, node: SimulatedNode, at: float, sequence: i
             )
             for one in digest.ranks
         ),
+    )
+
+
+def _place_observations(
+    node: SimulatedNode, observations: Iterable[DigestObservation], cause: str
+) -> tuple[DigestObservation, ...]:
+    """Return observations of an ending with the times and ranks of this node, the cause first.
+
+    Without an index of its output, the lines of the log have the time of its end.
+    """
+    assert node.ended_at is not None
+    ended_at = node.ended_at + node.clock_offset_s
+    failed_at = (node.failed_at or node.ended_at) + node.clock_offset_s
+    shift = node.ending_rank - RANK
+    return tuple(
+        replace(
+            one,
+            text=_put(one.text, node),
+            at=None if one.at is None else min(ended_at, failed_at + 0.1 * place),
+            rank=None if one.rank is None else _turn(node, one.rank, shift),
+        )
+        for place, one in enumerate(sorted(observations, key=lambda one: one.cause != cause))
     )
 
 
@@ -155,7 +184,7 @@ def _compose_ranks(
                 completed=entered if waits else None,
                 pending="all_reduce of 25000000 elements" if waits else "",
                 gpu_percent=load,
-                step_s=_step_of(job, node, rank, slow, chance),
+                waits=_count_waits(node, rank, slow, chance),
             )
         )
     return ranks
@@ -171,14 +200,15 @@ def _load_of_straggler(node: SimulatedNode, rank: int, chance: Random) -> float:
     return chance.uniform(95, 100)
 
 
-def _step_of(
-    job: SimulatedJob, node: SimulatedNode, rank: int, slow: float, chance: Random
-) -> float | None:
-    """Return the time of a step without the waits for others, where the ranks' logs have it."""
-    if job.fault != "straggler" or not node.slow_sign.startswith("step"):
-        return None
+def _count_waits(node: SimulatedNode, rank: int, slow: float, chance: Random) -> tuple[int, ...]:
+    """Return the waits of a rank for others in samples of its stack, where gloo shows them."""
+    if slow <= 1 or node.slow_sign != "waits":
+        return ()
     own = slow if rank in node.slow_ranks else 1.0
-    return job.step_s * own * chance.uniform(0.97, 1.03)
+    share = max(0.05, 1.0 - own * chance.uniform(0.9, 1.0) / slow)
+    return tuple(
+        sum(chance.random() < share for _sample in range(_STACK_SAMPLES)) for _part in range(PARTS)
+    )
 
 
 def _compose_telemetry(node: SimulatedNode, slow: float, chance: Random) -> TelemetryDigest:
@@ -191,6 +221,7 @@ def _compose_telemetry(node: SimulatedNode, slow: float, chance: Random) -> Tele
         clock_ratio=chance.uniform(0.35, 0.55) if is_throttled else chance.uniform(0.93, 1.0),
         host_bytes=300 * _GIB * chance.uniform(0.9, 1.1),
         cpu_cores=chance.uniform(8, 24),
+        stack_samples=(_STACK_SAMPLES,) * PARTS if slow > 1 and node.slow_sign == "waits" else (),
     )
 
 

@@ -118,7 +118,7 @@ def straggler(job: SimulatedJob) -> None:
     culprit = chance.choice(job.nodes)
     count = chance.choice((1, 1, len(culprit.ranks)))
     culprit.slow_ranks = frozenset(chance.sample(culprit.ranks, count))
-    sign = chance.choice(("clock", "step", "loader"))
+    sign = chance.choice(("clock", "waits", "loader"))
     for node in job.nodes:
         node.slow_sign = sign
     job.slowed_at = job.fault_at - chance.uniform(0.5, 0.9) * 3 * 3600.0

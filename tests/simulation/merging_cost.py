@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gpualert_common.job_store.opening import open_store
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.job_reading import JobReader
+from gpualert_common.jobs.reading.job_reading import JobReader
 from tests.simulation.store import StorePlace
 
 _SHARED_MEMORY = Path("/dev/shm")

@@ -10,14 +10,18 @@ from gpualert_common.jobs.alerts.alert_ownership import JobAlert, JobAlertAction
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.digests.digest_codec import encode_file
 from gpualert_common.jobs.job_directory import JobDirectory
+from gpualert_common.jobs.renewal.renewal_schedule import LEAST_DISTANCE_S
 from gpualert_common.notify.job_agreement import NOTE_S
-from tests.simulation.composition import compose_ended, compose_running
+from tests.simulation.composition import compose_ended, compose_failing, compose_running
+from tests.simulation.endings import make_template
 from tests.simulation.job import SimulatedJob, SimulatedNode
 from tests.simulation.store import CountingStore, StorePlace
 from tests.simulation.virtual_time import Clock
 
 _DELIVERY_S = 1.0
 _RETRY_S = 15.0
+_NOTICED_S = 1.5
+"""Time after which the renewal knows the ends of all ranks, of which the last one takes 0.9 s."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +93,26 @@ class NodeProcesses:
         """Renew the digest until this process is killed."""
         while True:
             began, before = self._clock.now(), self._store.requests
-            digest = compose_running(self._job, self._node, began, self._sequence)
+            shown_at = self._find_failure()
+            has_failed = shown_at is not None and shown_at <= began
+            compose = compose_failing if has_failed else compose_running
+            self._write(compose(self._job, self._node, began, self._sequence))
             self._sequence += 1
-            self._write(digest)
-            self._clock.sleep(self._job.interval_s * self._chance.uniform(0.9, 1.1))
+            wait_s = self._job.interval_s * self._chance.uniform(0.9, 1.1)
+            if shown_at is not None and not has_failed:
+                wait_s = min(wait_s, max(shown_at - self._clock.now(), LEAST_DISTANCE_S))
+            self._clock.sleep(wait_s)
             cost = self._outcome.renewing
             cost.requests += self._store.requests - before
             cost.seconds += self._clock.now() - began
+
+    def _find_failure(self) -> float | None:
+        """Return the time at which the renewal notices that ranks ended with an error."""
+        node = self._node
+        if node.failed_at is None or node.dead_at is not None:
+            return None
+        is_good = all(one.code == 0 for one in make_template(node.ending).ranks)
+        return None if is_good else node.failed_at + _NOTICED_S
 
     def send(self) -> None:
         """Publish the last digest, and send the alert of the job where that is the part of this

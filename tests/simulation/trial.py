@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -17,6 +18,8 @@ from tests.simulation.virtual_time import VirtualTime
 
 _MOST_S = 3600.0
 """Time after the last end of a run at which a simulation stops."""
+_RECOVERED_S = 1200.0
+"""Time after which a command on the machine of a killed sender starts it again."""
 
 
 @dataclass(frozen=True)
@@ -73,22 +76,28 @@ def simulate(job: SimulatedJob) -> tuple[JobOutcome, StorePlace]:
     for digest, at in job.earlier:
         place.store(f"{job.key}/digests/{digest.run_id}.json", encode_file(digest), at)
 
-    def watch_claims(path: str) -> None:
-        if "/alerts/" in path and job.owner_killed_after_s is not None:
-            clock.kill_current(clock.now() + job.owner_killed_after_s)
-            job.owner_killed_after_s = None
-
     for node in job.nodes:
         chance = Random(node.seed)
         store = SimulatedStore(place, clock, chance, node.store, node.clock_offset_s)
-        store.on_created = watch_claims
         processes = NodeProcesses(job, node, clock, store, outcome)
-        if job.has_trained and (node.store.outages or node.store.late_s):
+
+        def watch_claims(path: str, restart: Callable[[], None] = processes.send) -> None:
+            if "/alerts/" in path and job.owner_killed_after_s is not None:
+                killed_at = clock.now() + job.owner_killed_after_s
+                clock.kill_current(killed_at)
+                clock.start(killed_at + _RECOVERED_S, restart)
+                job.owner_killed_after_s = None
+
+        store.on_created = watch_claims
+        is_first_late = bool(node.store.outages or node.store.late_s or node.dead_at)
+        if job.has_trained and is_first_late:
             processes.store_earlier(place)
         ended_at = _earliest(node.dead_at, node.ended_at)
         clock.start(node.heard_from, processes.renew, ended_at)
         if node.ended_at is not None and node.dead_at is None:
             clock.start(node.ended_at, processes.send, node.sender_dead_at)
+            if node.sender_dead_at is not None:
+                clock.start(node.sender_dead_at + _RECOVERED_S, processes.send)
     last = max(node.ended_at or job.fault_at for node in job.nodes)
     clock.run(last + _MOST_S)
     return outcome, place

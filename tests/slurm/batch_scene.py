@@ -19,7 +19,7 @@ from tests.slurm_cluster import SlurmCluster, wait_until
 _GPUALERT = (sys.executable, "-m", "gpualert_common")
 _SCENE = "GPUALERT_TEST_SCENE"
 _OPEN = ("submitting", "submitted")
-_FOLLOWER = "gpualert_common.slurm.batch_job"
+_FOLLOWER = "gpualert_common.slurm.submissions.batch_job"
 
 
 @dataclass

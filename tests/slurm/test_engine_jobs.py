@@ -17,8 +17,8 @@ from gpualert_common.guardian.job_cancellation import cancel_left_job, is_job_le
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import Record, describe
 from gpualert_common.settings import load_settings
-from gpualert_common.slurm.follower_command import CANCEL_S, submission_path
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions.follower_command import CANCEL_S, submission_path
+from gpualert_common.slurm.submissions.submission import (
     Submission,
     SubmissionStep,
     SubmittedJob,

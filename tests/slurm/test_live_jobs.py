@@ -98,6 +98,7 @@ STATUSES = {
     ("FAILED", 3, 0): 3,
     ("FAILED", 0, 11): 139,
     ("FAILED", 0, 0): 1,
+    ("FAILED", 0, 53): 1,
     ("TIMEOUT", 0, 15): 124,
     ("DEADLINE", 0, 0): 124,
     ("OUT_OF_MEMORY", 0, 125): 137,

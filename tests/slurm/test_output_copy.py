@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.slurm.output_copy import OutputCopy
+from gpualert_common.slurm.submissions.output_copy import OutputCopy
 from gpualert_common.slurm.users import may_copy
 
 OWN = os.geteuid()

@@ -34,19 +34,6 @@ def test_no_second_submission_in_200_deaths(slurm: SlurmCluster, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_endless_wait_is_reported(slurm: SlurmCluster, tmp_path: Path) -> None:
-    """A job whose dependency is never satisfied may wait for ever, and the log says so."""
-    scene = BatchScene(slurm, tmp_path / "scene")
-    scene.sbatch("--wrap=false")
-    job = scene.job_of(scene.marks()[0])["job_id"]
-    front = scene.start("sbatch", "--poll=1s", f"--dependency=afterok:{job}", "--wrap=true")
-    assert front.stderr is not None
-    assert any("may wait for ever" in line for line in iter(front.stderr.readline, ""))
-    front.terminate()
-    front.communicate(timeout=30)
-
-
-@pytest.mark.nightly
 def test_controller_that_dies(slurm: SlurmCluster, tmp_path: Path) -> None:
     """A controller that is killed and started again costs nothing but time."""
     scene = BatchScene(slurm, tmp_path / "scene")

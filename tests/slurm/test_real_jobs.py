@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.slurm.batch import TRAIN, Batch
-from tests.slurm_cluster import SlurmCluster
+from tests.slurm_cluster import OPERATOR, SlurmCluster, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -112,16 +112,27 @@ def test_a_preempted_job_is_cancelled(slurm: SlurmCluster, batch: Batch) -> None
     assert "next_state" not in verdict["details"]
 
 
-def test_the_user_cancels_a_job(slurm: SlurmCluster, batch: Batch) -> None:
-    """The verdict names who cancelled it: the number is in the state."""
-    job = batch.submit("exec " + batch.run(*batch.program(TRAIN)))
-    batch.wait_for_output("step 3/")
-    slurm.run("scancel", str(job))
-    slurm.wait_for(job, "CANCELLED")
-    _finish(batch)
-    verdict = batch.verdict()
-    assert (verdict["cause"], verdict["disposition"]) == ("cancelled", "cancelled")
-    assert verdict["details"]["cancelled_by"] == "root"
+def test_cancellations_name_the_person(slurm: SlurmCluster, batch: Batch) -> None:
+    """A job that its owner or an operator of the cluster cancels: the verdict names them."""
+    persons = ("root", OPERATOR)
+    command = batch.run(*batch.program(TRAIN))
+    jobs = {who: batch.submit(f"exec {command}") for who in persons}
+    for job in jobs.values():
+        slurm.wait_for(job, "RUNNING")
+    wait_until(lambda: _count_training(batch) == len(jobs), "not all of them train", 60.0)
+    for who, job in jobs.items():
+        assert slurm.run("scancel", str(job), user=who).returncode == 0
+    found = {}
+    for record in batch.records():
+        verdict = batch.verdict(record)
+        assert (verdict["cause"], verdict["disposition"]) == ("cancelled", "cancelled")
+        found[verdict["details"]["cancelled_by"]] = verdict["details"]["job"]
+    assert found == {who: str(job) for who, job in jobs.items()}
+
+
+def _count_training(batch: Batch) -> int:
+    logs = (log.read_text() for record in batch.records() for log in record.glob("*.log"))
+    return sum("step 3/" in log for log in logs)
 
 
 def test_a_killed_step_is_recovered_with_its_status(slurm: SlurmCluster, batch: Batch) -> None:
@@ -136,17 +147,23 @@ def test_a_killed_step_is_recovered_with_its_status(slurm: SlurmCluster, batch: 
 
 
 def test_time_limit(slurm: SlurmCluster, batch: Batch) -> None:
-    """A run that Slurm's time limit ends is no preemption; the verdict has its progress."""
-    job = batch.submit(batch.run(*batch.program(TRAIN)))
-    batch.wait_for_output("step 3/")
-    slurm.run("scontrol", "update", f"JobId={job}", "EndTime=now+1")
-    slurm.wait_for(job, "TIMEOUT", timeout_s=75)  # Slurm looks each half minute
+    """A run that Slurm's time limit ends was warned, and is no preemption; the verdict has its
+    progress."""
+    go = batch.home / "go"
+    wait = f"until [ -e {go} ]; do sleep 0.1; done\n"
+    job = batch.submit(wait + batch.run(*batch.program(TRAIN)))
+    slurm.wait_for(job, "RUNNING")
+    slurm.run("scontrol", "update", f"JobId={job}", "EndTime=now+22")
+    go.touch()
+    slurm.wait_for(job, "TIMEOUT", timeout_s=95)  # Slurm looks each half minute
     _finish(batch)
     verdict = batch.verdict()
     assert (verdict["cause"], verdict["disposition"]) == ("time_limit", "timeout")
     assert verdict["family"] == "F3"
     assert verdict["details"]["job_limit"] == "00:01:00"
     assert "progress" in verdict["details"]
+    [warning] = [one for one in verdict["warnings"] if one["kind"] == "early_time_limit_near"]
+    assert warning["text"].endswith("time_limit followed")
 
 
 def test_a_run_whose_job_goes_on_is_not_recovered(slurm: SlurmCluster, batch: Batch) -> None:

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.sbatch_options import add_mark, find_clusters, find_refusal, read_options
+from gpualert_common.slurm.submissions.sbatch_options import (
+    add_mark,
+    find_clusters,
+    find_refusal,
+    read_options,
+)
 
 MARK = "gpualert:20261128-101112-123456-abcd"
 

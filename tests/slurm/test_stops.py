@@ -10,9 +10,9 @@ from threading import Timer
 
 import pytest
 
-from gpualert_common.slurm.batch_job import BatchJobProgram
-from gpualert_common.slurm.job_follower import JobEnd, JobFollower
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions.batch_job import BatchJobProgram
+from gpualert_common.slurm.submissions.job_follower import JobEnd, JobFollower
+from gpualert_common.slurm.submissions.submission import (
     Submission,
     SubmissionRequest,
     SubmissionStep,

@@ -89,6 +89,35 @@ def test_pending_job_is_cancelled(scene: BatchScene) -> None:
     assert scene.job_of(scene.marks()[0])["state"] == "CANCELLED"
 
 
+def test_dependency_that_is_never_satisfied(scene: BatchScene) -> None:
+    """The job waits for ever: a warning says so once, and ``gpualert job``.  If Slurm cancels such
+    a job, the verdict names the reason."""
+    failed = scene.cluster.submit("exit 3")
+    scene.cluster.wait_for(failed, "FAILED")
+    depends = f"--dependency=afterok:{failed}"
+    notify = ("--warn", "--notify=mailbox")
+    front = scene.start("sbatch", "--poll=1s", *notify, depends, "--wrap=true")
+    done = scene.sbatch(depends, "--kill-on-invalid-dep=yes", "--wrap=true")
+    assert done.returncode == 143
+    assert "Cancelled before it started" in done.stderr
+    assert "DependencyNeverSatisfied" in done.stderr
+    mailbox = scene.home / "state" / "gpualert" / "mailbox" / "new"
+    wait_until(lambda: mailbox.exists() and list(mailbox.iterdir()), "no warning", 30.0)
+    [message] = mailbox.iterdir()
+    job = next(
+        state["job_id"] for state in map(scene.job_of, scene.marks()) if state["step"] != "ended"
+    )
+    text = " ".join(message.read_text().split())
+    assert f"job {job} waiting for ever (DependencyNeverSatisfied)" in text
+    shown = scene.run("job", job)
+    assert shown.returncode != 0
+    assert "PENDING (DependencyNeverSatisfied), and waits for ever" in shown.stderr
+    front.terminate()
+    _out, err = front.communicate(timeout=30)
+    assert "may wait for ever" in err
+    assert front.returncode == 143
+
+
 def test_cancellation_by_others_is_the_end(scene: BatchScene) -> None:
     """A job that somebody cancels ends its run with 143."""
     front = scene.start("sbatch", "--poll=1s", "--wrap=echo begun; sleep 60")

@@ -10,8 +10,8 @@ import pytest
 
 from gpualert_common.errors import NoDurableLogError, RecordError
 from gpualert_common.processes.host import host_name
-from gpualert_common.slurm.follower_command import make_command, submission_path
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions.follower_command import make_command, submission_path
+from gpualert_common.slurm.submissions.submission import (
     Submission,
     SubmissionRequest,
     SubmissionStep,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm import submitter
-from gpualert_common.slurm.submission import (
+from gpualert_common.slurm.submissions import submitter
+from gpualert_common.slurm.submissions.submission import (
     Submission,
     SubmissionRequest,
     SubmissionStep,
@@ -63,6 +63,34 @@ def test_given_up_submission_is_not_repeated(
     with pytest.raises(SlurmError, match="not submitted any more"):
         _make_submitter(submission).submit()
     assert submission.job.step is SubmissionStep.REFUSED
+
+
+def test_submission_with_an_unknown_result_is_not_repeated(
+    submission: Submission, install: Install
+) -> None:
+    """Once its error is reported, a submission that may have a job is only looked for, since its
+    user may submit the job anew."""
+    install("sbatch", script="echo 'Message receive failure' >&2; exit 1")
+    install("squeue", script="echo 'Access denied' >&2; exit 1")
+    with pytest.raises(SlurmError, match="Access denied"):
+        _make_submitter(submission).submit()
+    assert submission.job.step is SubmissionStep.SUBMITTING
+    install("sbatch", "8\n")
+    install("squeue", script="true")
+    with pytest.raises(SlurmError, match="not submitted any more"):
+        _make_submitter(submission).submit()
+
+
+@pytest.mark.parametrize("message", ["Unable to open file a.sh", "Batch script is empty!"])
+def test_script_that_sbatch_refuses_is_not_looked_for(
+    submission: Submission, install: Install, message: str
+) -> None:
+    """A mistake in the command is reported at once: there can be no job."""
+    install("sbatch", script=f"echo 'sbatch: error: {message}' >&2; exit 1")
+    install("squeue", script=f"touch {submission.path}/asked")
+    with pytest.raises(SlurmError, match=message.replace("!", "")):
+        _make_submitter(submission).submit()
+    assert not Path(submission.path, "asked").exists()
 
 
 def test_late_search_finds_the_job(submission: Submission, install: Install) -> None:

@@ -26,6 +26,19 @@ def test_job_of_others_is_judged_at_its_end(scene: BatchScene) -> None:
     assert "Module not installed: nope" in again.stderr
 
 
+def test_owner_and_root_cancel_jobs(scene: BatchScene) -> None:
+    """The verdict names who cancelled the job of an ordinary user: that user, or root."""
+    persons = ("nobody", "root")
+    jobs = {who: scene.cluster.submit("sleep 60", user="nobody") for who in persons}
+    for who, job in jobs.items():
+        scene.cluster.wait_for(job, "RUNNING")
+        assert scene.cluster.run("scancel", str(job), user=who).returncode == 0
+    for who, job in jobs.items():
+        done = scene.run("watch", "--poll=1s", f"slurm:{job}")
+        assert done.returncode == 143
+        assert f"Cancelled by {who}: job {job}" in done.stderr
+
+
 def test_end_of_a_watch_ends_no_job(scene: BatchScene) -> None:
     """Neither Ctrl-C nor a stop of the watch's run cancels the job."""
     job = scene.cluster.submit("echo begun; sleep 60")
@@ -44,12 +57,16 @@ def test_unknown_job_is_an_error(scene: BatchScene) -> None:
     """A job that Slurm does not know is an error at once, and nothing is launched."""
     done = scene.run("watch", "slurm:999999")
     assert done.returncode == 125
-    assert "Slurm does not know the job 999999" in done.stderr
+    assert "does not know the job 999999 (any more), and neither does its accounting" in done.stderr
+    done = scene.run("watch", "slurm", "--user=no-such-user")
+    assert done.returncode == 125
+    assert "does not know the user 'no-such-user'" in done.stderr
     assert scene.runs() == []
 
 
 def test_each_job_of_a_user_is_reported_once(scene: BatchScene) -> None:
     """A watch that is killed and started again reports each end once, also of meanwhile."""
+    scene.cluster.wait_for_nodes()  # jobs of other tests have ended
     earlier = scene.cluster.submit("true")
     scene.cluster.wait_for(earlier, "COMPLETED")
     watch = _start_watch(scene)

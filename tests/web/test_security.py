@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from gpualert_common.record import Record
 from gpualert_common.web import bounded_connection
@@ -385,6 +390,39 @@ def test_slow_clients_are_disconnected(place: Lab, run: Supervised, tmp_path: Pa
             for one in slow:
                 one.close()
         assert server.request().status == 200
+
+
+def test_server_that_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client is not blamed for the time in which the server itself did not run."""
+    monkeypatch.setattr(bounded_connection, "REQUEST_S", 0.5)
+    monkeypatch.setattr(bounded_connection, "_LATE_S", 0.1)
+
+    async def answer(_scope: object, _receive: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"here"})
+
+    async def ask() -> bytes:
+        config = uvicorn.Config(answer, lifespan="off", ws="none", log_config=None)
+        config.load()
+        state = ServerState()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: bounded_connection.BoundedConnection(config, state, {}), "127.0.0.1", 0
+        )
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            while not state.connections:
+                await asyncio.sleep(0)
+            time.sleep(0.7)
+            monkeypatch.setattr(bounded_connection, "REQUEST_S", 60.0)
+            for _turn in range(3):
+                await asyncio.sleep(0)  # the deadline is noticed
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            found = await reader.read()
+            writer.close()
+            return found
+
+    assert b"here" in asyncio.run(ask())
 
 
 def test_connections_are_limited(server: WebServer) -> None:

@@ -65,7 +65,13 @@ class WebServer:
             if body is not None:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)
-            found = connection.getresponse()
+            try:
+                found = connection.getresponse()
+            except http.client.RemoteDisconnected:
+                status = self.process.poll()
+                raise AssertionError(
+                    f"no answer to {path}; status of the server: {status}"
+                ) from None
             names = {name.lower(): value for name, value in found.getheaders()}
             return Answer(found.status, names, found.read())
         finally:

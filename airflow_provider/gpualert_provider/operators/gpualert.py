@@ -16,7 +16,7 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
 from gpualert_common.guardian.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.settings import Interface, load_settings, option_names
-from gpualert_common.slurm.follower_command import submission_path
+from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.suspicion import parse_on_suspect
 from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_choices
 from gpualert_provider.airflow_variables import drop_airflow_variables

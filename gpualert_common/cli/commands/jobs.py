@@ -43,7 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """List the jobs, newest first: state, nodes, culprit and cause of each."""
-    reports = [job.report for _, job in list_known_jobs(options) if job.report is not None]
+    reports = []
+    for key, job in list_known_jobs(options):
+        if job.report is not None:
+            reports.append(job.report)
+        problem = job.problem or ("" if job.report else "no digest of it can be read")
+        if problem:
+            printing.print_notes(f"gpualert: {key}: {problem}")
     if options.json:
         printing.print_json({"schema": SCHEMA, "jobs": [encode(report) for report in reports]})
         return 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from gpualert_common.cli.arguments import add_json, add_state_dir
+from gpualert_common.cli.arguments import add_json, add_options, add_state_dir
 from gpualert_common.cli.job_removal import remove_old_jobs
 from gpualert_common.cli.quantity_arguments import MOMENT_FORMS, parse_moment
 from gpualert_common.cli.records import list_places
 from gpualert_common.cli.removal_plan import RemovalPlan, add_removal_options, execute_plan
+from gpualert_common.errors import UsageError
 from gpualert_common.listing.condition import FAILURES
 from gpualert_common.listing.run_list import list_runs
 from gpualert_common.listing.run_summary import RunSummary
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="remove jobs that last changed before that time from the job directory, and no runs; "
         "--name is then a pattern of their folders",
     )
+    add_options(parser, "job_dir")
     add_removal_options(parser)
     add_json(parser)
     add_state_dir(parser)
@@ -47,6 +49,8 @@ def execute(options: argparse.Namespace) -> int:
     """Remove the runs that ended before a time; 1 if one of them could not be removed."""
     if options.jobs:
         return remove_old_jobs(options)
+    if options.job_dir is not None:
+        raise UsageError("--job-dir goes with --jobs")
     places = list_places(options)
     runs = list_runs(places, lambda run: _is_old(run, options))
     plan = RemovalPlan.of(runs, force=options.force)

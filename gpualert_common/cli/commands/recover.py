@@ -24,7 +24,7 @@ from gpualert_common.record import Record
 from gpualert_common.record.marks import UNDELIVERED, UNFINISHED, UNPUBLISHED, find_state_dir
 from gpualert_common.report.wording import describe_missing_verdict
 from gpualert_common.settings import load_settings
-from gpualert_common.slurm.submission import find_submission
+from gpualert_common.slurm.submissions.submission import find_submission
 from gpualert_common.spec import SCHEMA
 
 _OPEN_MARKS = (UNDELIVERED, UNFINISHED, UNPUBLISHED)

@@ -7,10 +7,9 @@ import os
 import shutil
 import sys
 
-from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import CommandParser, add_options
-from gpualert_common.cli.batch_following import follow_batch_run
-from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.cli.batch_following import add_following, detach_batch_run, follow_batch_run
+from gpualert_common.errors import UsageError
 from gpualert_common.settings import Interface, given_options, load_settings, option_names
 from gpualert_common.spec import EXIT_NOT_PREPARED
 
@@ -32,26 +31,14 @@ def add_arguments(parser: CommandParser) -> None:
     )
     names = [name for name in option_names(Interface.CLI) if name not in _NOT_OPTIONS]
     add_options(parser, *names)
-    parser.add_argument("--run-name", metavar="NAME", help="human-readable run name")
-    parser.add_argument(
-        "--poll",
-        default="15s",
-        metavar="DURATION",
-        help="longest time between two questions to Slurm's controller (default: 15s)",
-    )
-    parser.add_argument(
-        "--detach",
-        action="store_true",
-        help="print the run id, and leave the job to its follower in the background",
-    )
+    add_following(parser, poll="15s")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="ARGS", help=argparse.SUPPRESS)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Submit the job, and exit with its status unless it is left to the background."""
     from gpualert_common.batch_runs import BatchTerms, launch_batch_run
-    from gpualert_common.settings.values import parse_duration
-    from gpualert_common.slurm.sbatch_options import read_options
+    from gpualert_common.slurm.submissions.sbatch_options import read_options
 
     arguments = options.command[1:] if options.command[:1] == ["--"] else options.command
     if shutil.which("sbatch") is None:
@@ -61,22 +48,11 @@ def execute(options: argparse.Namespace) -> int:
         os.execvp("sbatch", ["sbatch", *arguments])
     settings = load_settings(given_options(vars(options)))
     settings["streams"].value = "apart" if not options.detach and _has_two_streams() else "merged"
-    try:
-        interval_s = parse_duration(options.poll) or 0.0
-    except ValueError as error:
-        raise UsageError(f"--poll: {error}") from None
     script = sys.stdin.buffer.read() if found.reads_stdin else None
-    terms = BatchTerms(name=options.run_name, interval_s=interval_s)
+    terms = BatchTerms(name=options.run_name, interval_s=options.poll)
     handle = launch_batch_run(arguments, settings, terms, script)
-    if not options.detach:
-        return follow_batch_run(handle, quiet=settings["quiet"].value)
-    try:
-        printing.print_lines(handle.run_id)
-    except (GPUAlertError, printing.NoReaderError):
-        pass  # the job is submitted, and an error would make its caller submit another one
-    if not settings["quiet"].value:
-        printing.print_notes(f"gpualert: follow it with: gpualert follow {handle.run_id}")
-    return 0
+    go_on = detach_batch_run if options.detach else follow_batch_run
+    return go_on(handle, quiet=settings["quiet"].value)
 
 
 def _has_two_streams() -> bool:

@@ -29,8 +29,8 @@ from gpualert_common.jobs.alerts.claim_release import (
 )
 from gpualert_common.jobs.digests.digest import Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
-from gpualert_common.jobs.job_reading import JobReader
 from gpualert_common.jobs.job_report import JobReport, JobState
+from gpualert_common.jobs.reading.job_reading import JobReader
 from gpualert_common.jobs.renewal.clocks import correct_time
 from gpualert_common.report.formatting import one_line
 from gpualert_common.structs import replace
@@ -53,6 +53,12 @@ FIRST_POLL_S, MOST_POLL_S = 1.0, 20.0
 _POLL_GROWTH = 1.5
 VERDICT_S = 60.0
 """Time that the owner waits for its own verdict, where no other node shows a failure."""
+GOOD_END_S = 90.0
+"""Time that the owner whose run ended well waits for the ends of the others: a training ends on all
+nodes within seconds, and a filesystem with caches shows that a minute later."""
+RETURN_S = 45.0
+"""Time after the last failure of the store in which the digests of other nodes arrive: it failed
+for them, too, and they try again every half minute."""
 MOST_WAIT_S = 600.0
 """Time after which the owner sends the alert in any case."""
 ALONE_AFTER_S, CASCADE_ALONE_AFTER_S = 300.0, 900.0
@@ -71,7 +77,7 @@ class JobAlert:
 
     The owner of the claim sends the alert at ``latest_at`` even if the job is not settled: a
     process that ends with its container has no more time.  ``threads`` as for
-    :class:`~gpualert_common.jobs.job_reading.JobReader`.
+    :class:`~gpualert_common.jobs.reading.job_reading.JobReader`.
     """
 
     def __init__(
@@ -102,6 +108,7 @@ class JobAlert:
         self._merge_s = MERGE_S
         self._is_alone = False
         self._failing_since: float | None = None
+        self._failed_at = float("-inf")
         self._retry_s = FIRST_POLL_S
 
     # -- steps -----------------------------------------------------------------------------
@@ -162,7 +169,8 @@ class JobAlert:
         if is_other and self._place is not None and self._place.earlier is None:
             self._place, self._is_place_certain = None, True
             return self._wait("the attempt of the run is looked up again", now)
-        because = reason_to_leave(self._own, claim, release)
+        visible_at = max(self._own.at, self._failed_at)
+        because = reason_to_leave(self._own, claim, release, visible_at)
         return self._leave(because) if because else self._create(name.next_turn, claim, now)
 
     # -- the claim of another node ---------------------------------------------------------
@@ -232,9 +240,14 @@ class JobAlert:
             pause_s = min(self._merge_s, max(0.0, report.due_at - corrected))
             self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
             return self._wait(because, now + pause_s)
+        is_returning = now < self._failed_at + RETURN_S
+        if is_returning and not is_late and not report.has_all_ends:
+            return self._wait("the job directory was out of reach until now", now + MOST_MERGE_S)
         verdict = report.verdict
         is_without_failure = report.state is JobState.RUNNING and verdict.cause == "none"
         if is_without_failure and not has_failed(self._own):
+            if not is_late and now < self._owned_since + GOOD_END_S:
+                return self._wait("the other runs of the job end", now + MOST_MERGE_S)
             return self._release(ClaimRelease.JOB_RUNS, report, now)
         if is_without_failure and not is_late and now < self._owned_since + VERDICT_S:
             return self._wait("the verdict of the run is not known yet", now + MOST_MERGE_S)
@@ -306,6 +319,7 @@ class JobAlert:
 
     def _retry(self, now: float, error: StoreError) -> JobAlertStep:
         """Try a store that failed again later; after a while the run sends its own alert."""
+        self._failed_at = now
         if self._failing_since is None:
             self._failing_since = now
         after_s = ALONE_AFTER_S if is_own_cause(self._own) else CASCADE_ALONE_AFTER_S

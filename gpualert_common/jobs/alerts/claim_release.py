@@ -16,10 +16,15 @@ _SLACK_S = 10.0
 """Error of the times at which runs of different nodes ended."""
 
 
-def reason_to_leave(own: Digest, claim: AlertClaim, release: ClaimRelease) -> str:
-    """Return the reason for which a run leaves a released claim; empty if it takes it."""
+def reason_to_leave(
+    own: Digest, claim: AlertClaim, release: ClaimRelease, visible_at: float
+) -> str:
+    """Return the reason for which a run leaves a released claim; empty if it takes it.
+
+    The others may see the end of the run from ``visible_at`` on, by the clock of its node.
+    """
     is_own = own.run_id == claim.run_id
-    is_new = not is_own and correct_time(own, own.at) > claim.merged_at - _SLACK_S
+    is_new = not is_own and correct_time(own, visible_at) > claim.merged_at - _SLACK_S
     match release:
         case ClaimRelease.SAME_ATTEMPT:
             takes, because = True, ""

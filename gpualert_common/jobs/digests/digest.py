@@ -71,7 +71,8 @@ class RankDigest(Struct, frozen=True):
     ``code`` is its exit status, -n for signal n, once it has ended at ``ended_at``.  ``sequence``
     counts the collectives that it has entered, ``completed`` those that have ended, in its largest
     group; ``pending`` names the one that it is in.  ``gpu_percent`` is the mean load of its GPU in
-    the last minutes, ``step_s`` the time of one of its steps, where its own log has that.
+    the last minutes.  ``waits`` are the times at which it waited for its peers, out of
+    :attr:`TelemetryDigest.stack_samples`.
     """
 
     rank: Number
@@ -81,7 +82,7 @@ class RankDigest(Struct, frozen=True):
     completed: Number | None = None
     pending: str = ""
     gpu_percent: float | None = None
-    step_s: float | None = None
+    waits: tuple[Number, ...] = ()
 
 
 class StackGroupDigest(Struct, frozen=True):
@@ -127,6 +128,8 @@ class TelemetryDigest(Struct, frozen=True):
     host_bytes: float | None = None
     cpu_cores: float | None = None
     """Cores that the processes of the run used."""
+    stack_samples: tuple[Number, ...] = ()
+    """Readings of the stacks of all its ranks, in each fifth of the last half hour."""
 
 
 class DigestVerdict(Struct, frozen=True):

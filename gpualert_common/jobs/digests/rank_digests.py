@@ -1,4 +1,5 @@
-"""The ranks of a node in its digest: their ends, their collectives, and the load of their GPUs."""
+"""The ranks of a node in its digest: their ends, their collectives, the load of their GPUs, and
+their waits for each other."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from contextlib import suppress
 from gpualert_common.collectives.rank_positions import CollectivePositions
 from gpualert_common.collectives.stall import Stall, StallKind
 from gpualert_common.jobs.digests.digest import RankDigest
+from gpualert_common.jobs.digests.wait_digests import count_rank_waits
 from gpualert_common.quantities import is_number
 from gpualert_common.structs import Struct, ValidationError, convert
 from gpualert_common.telemetry.series import Telemetry, TelemetryEvent
@@ -47,6 +49,7 @@ def collect_ranks(
     began_at = max((event.at for event in newest.values()), default=0.0)
     ends = {event.fields.get("pid"): event for event in telemetry.find_events("rank_ended")}
     places = _find_places(telemetry, moved_at)
+    waits = count_rank_waits(telemetry, now)
     found = []
     for rank, event in sorted(newest.items()):
         end = ends.get(event.fields.get("pid"))
@@ -63,6 +66,7 @@ def collect_ranks(
                 completed=completed,
                 pending=pending,
                 gpu_percent=_measure_gpu(telemetry, event.fields, now),
+                waits=waits.get(event.of, ()),
             )
         )
     return NodeRanks(tuple(found), max(sizes, default=None))

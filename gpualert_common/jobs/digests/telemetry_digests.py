@@ -6,6 +6,7 @@ import math
 
 from gpualert_common.jobs.digests.digest import TelemetryDigest
 from gpualert_common.jobs.digests.rank_digests import RECENT_S
+from gpualert_common.jobs.digests.wait_digests import count_stack_samples
 from gpualert_common.telemetry.series import Telemetry
 
 _WORKING_PERCENT = 50.0
@@ -31,6 +32,7 @@ def collect_telemetry(telemetry: Telemetry, now: float) -> TelemetryDigest | Non
         ),
         host_bytes=host[0] if host else None,
         cpu_cores=round(tree.rise / spent_s, 3) if spent_s > 0 else None,
+        stack_samples=count_stack_samples(telemetry, now),
     )
 
 

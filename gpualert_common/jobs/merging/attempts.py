@@ -2,7 +2,8 @@
 
 A scheduler or an engine numbers them.  A run that starts on a node after another one has ended
 there begins an attempt, too, and so does one that starts after all runs of the attempt have ended,
-unless it is a node that was still missing.
+unless it is a node that was still missing.  If the other nodes go on, the node has only joined them
+again: its new run takes the place of the old one.
 """
 
 from __future__ import annotations
@@ -66,33 +67,54 @@ class _Attempt:
     """Runs of one attempt while they are collected, in the order of their starts."""
 
     def __init__(self, first: NodeRun) -> None:
-        self.runs: list[NodeRun] = []
         self.ended_at = 0.0
         """Time of the last end."""
+        self._started_at = first.started_at
+        self._places: dict[int | str, list[NodeRun]] = {}
         self._first_ends: dict[int | str, float] = {}
         self._late: list[NodeRun] = []
         self._votes: dict[int, int] = defaultdict(int)
         self.add(first)
 
+    @property
+    def runs(self) -> list[NodeRun]:
+        """The runs of the attempt, without those whose place another one has taken."""
+        return [run for runs in self._places.values() for run in runs]
+
     def add(self, run: NodeRun) -> None:
-        if self.runs and run.started_at > self.ended_at:
+        if self._places and run.started_at > self.ended_at:
             self._late.append(run)
-        self.runs.append(run)
+        runs = self._places.setdefault(run.place, [])
+        end = find_end(run)
+        first_end = self._first_ends.get(run.place, end)
+        if run.started_at > first_end:
+            runs[:] = [one for one in runs if find_end(one) >= run.started_at]
+            first_end = min(map(find_end, runs), default=end)
+        runs.append(run)
+        self._first_ends[run.place] = min(end, first_end)
         if run.nodes is not None:
             self._votes[run.nodes] += 1
-        end = find_end(run)
         self.ended_at = max(end, self.ended_at)
-        self._first_ends[run.place] = min(end, self._first_ends.get(run.place, end))
 
     def has_room_for(self, run: NodeRun) -> bool:
         """Return whether a run belongs to this attempt."""
         if run.started_at > self._first_ends.get(run.place, run.started_at):
-            return False
+            return self._goes_on_without(run)
         if run.started_at <= self.ended_at:
             return True
         expected = max(self._votes, key=lambda nodes: self._votes[nodes], default=0)
-        is_missing = run.place not in self._first_ends and len(self._first_ends) < expected
-        return is_missing and run.started_at <= self.runs[0].started_at + START_SPREAD_S
+        is_missing = run.place not in self._places and len(self._places) < expected
+        return is_missing and run.started_at <= self._started_at + START_SPREAD_S
+
+    def _goes_on_without(self, run: NodeRun) -> bool:
+        """Return whether most other nodes went on, long after the start of a run on this one.
+
+        In a restart of the whole job their runs end at that time, too.
+        """
+        since = run.started_at + START_SPREAD_S
+        others = [runs for place, runs in self._places.items() if place != run.place]
+        going_on = sum(any(_last_sign(one) > since for one in runs) for runs in others)
+        return 2 * going_on > len(others)
 
     def take_late(self) -> list[NodeRun]:
         """Return, and remove, the runs that started after all others had ended.
@@ -101,8 +123,14 @@ class _Attempt:
         """
         late, self._late = self._late, []
         ids = {run.run_id for run in late}
-        self.runs = [run for run in self.runs if run.run_id not in ids]
+        for place, runs in list(self._places.items()):
+            self._places[place] = [run for run in runs if run.run_id not in ids]
         return late
+
+
+def _last_sign(run: NodeRun) -> float:
+    """Return the end of a run, or the time of its last sign of life."""
+    return (run.ended_at or run.at) if run.is_ended else run.heard_at
 
 
 def _split_by_time(runs: Sequence[NodeRun]) -> list[list[NodeRun]]:

@@ -74,6 +74,11 @@ class Failure(Struct, frozen=True, eq=False):
     is_provisional: bool = False
 
     @property
+    def is_unexplained(self) -> bool:
+        """True for an end that nothing explains: the node may also have lost a peer."""
+        return self.cause in NO_CAUSES
+
+    @property
     def is_recorded_stop(self) -> bool:
         """True for an end of the whole job in the records of Slurm, which its verdict names."""
         verdict = self.run.verdict

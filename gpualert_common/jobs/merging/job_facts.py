@@ -68,7 +68,10 @@ def collect_facts(runs: Sequence[NodeRun], now: float) -> JobFacts:
     missing = missing if len(missing) == missing_count else ()
     root = find_root(nodes)
     losses = [one for node in nodes for one in node.failures if one.kind is FailureKind.LOST_PEER]
-    loss = explain_losses(nodes, ranks, missing_count) if losses and root is None else None
+    loss: Loss | None = None
+    if root is None and losses:
+        found = explain_losses(nodes, ranks, missing_count)
+        root, loss = (found, None) if isinstance(found, Root) else (None, found)
     is_hang = root is not None and root.failure.cause in _HANGS
     is_raised = any(not _HANG_WARNINGS.isdisjoint(run.warnings) for run in runs)
     since = 0.0 if is_raised and root is None and not losses else None

@@ -21,6 +21,7 @@ from gpualert_common.model import (
 from gpualert_common.structs import replace
 
 _ELSEWHERE = "run a benchmark on that node alone and compare; until then, leave the node out"
+_COMPARE_STACKS = "while such a job runs, compare `gpualert stacks` on that node and another one"
 
 
 def make_verdict(facts: JobFacts, attempt: int) -> tuple[Verdict, JobVerdictParts]:
@@ -195,7 +196,7 @@ def _describe_straggler(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictPa
         if speed
         else f"Completed, but the others waited for {found.node.title}{rank}",
         cause="straggler",
-        attribution=Attribution.INFRASTRUCTURE,
+        attribution=Attribution.INFRASTRUCTURE if found.is_of_machine else Attribution.UNKNOWN,
         retry=Retry.ELSEWHERE,
         confidence=0.85 if found.is_supported else 0.65,
         family="D3",
@@ -205,8 +206,12 @@ def _describe_straggler(facts: JobFacts, parts: JobVerdictParts) -> JobVerdictPa
         culprits=(found.node,),
         shows=tuple(Claim(text, source, rank=found.rank) for text in found.texts),
         implies="A synchronous training runs at the speed of its slowest rank.",
-        cannot_decide=("whether the card, the node, or another program on it is the reason",),
-        do=(_ELSEWHERE,),
+        cannot_decide=(
+            "whether the card, the node, or another program on it is the reason"
+            if found.is_of_machine
+            else "whether it has more work than the others, or a slow processor, disk or network",
+        ),
+        do=(_ELSEWHERE,) if found.is_of_machine else (_COMPARE_STACKS, _ELSEWHERE),
     )
 
 

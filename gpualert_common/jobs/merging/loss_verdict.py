@@ -27,7 +27,8 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
     verdict = first.run.verdict
     head = first.cause if verdict is None else verdict.headline
     claim = Claim(
-        f"{titles[first.run.place]} lost a peer first: {head}",
+        f"{titles[first.run.place]} {'failed' if first.is_unexplained else 'lost a peer'} first:"
+        f" {head}",
         f"digest of {titles[first.run.place]}",
         rank=first.rank,
     )
@@ -120,6 +121,17 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
                 implies=f"The others waited for {names}, which did not come.",
                 cannot_decide=(f"whether {names} hangs, or is slow: it has not ended",),
                 do=(f"take the stacks of the run on {names}: gpualert stacks", _RESTART),
+            )
+        case LossKind.COMPLETED:
+            is_one = len(loss.nodes) == 1
+            return replace(
+                parts,
+                headline=f"{names} completed; {lost} lost {'it' if is_one else 'them'} as a peer",
+                attribution=Attribution.UNKNOWN,
+                implies=f"The ranks of {names} left the group while the others still used it, as"
+                " where they have fewer batches.",
+                cannot_decide=(f"whether {names} left too early, or the others were too slow",),
+                do=("compare the numbers of steps and batches of the ranks",),
             )
         case LossKind.NONE:
             return _describe_unknown(facts, loss, parts, lost)

@@ -2,8 +2,9 @@
 
 A node that was last heard of before the first report is the lost one.  Else the ranks that the
 reports name, the collectives, and the stacks show it, or it is the only rank of the job that
-reported nothing.  Several silent nodes at once may also be the
-fault of the network or of the store, which the digests cannot tell apart.
+reported nothing.  A node that ended before all reports is the root, also if nothing explains its
+end.  Several silent nodes at once may also be the fault of the network or of the store, which the
+digests cannot tell apart.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from gpualert_common.jobs.job_report import NodeState
-from gpualert_common.jobs.merging.failures import Failure, FailureKind
+from gpualert_common.jobs.merging.failures import Failure, FailureKind, has_good_end
 from gpualert_common.jobs.merging.job_nodes import JobNode
 from gpualert_common.jobs.merging.node_run import NodeRun
 from gpualert_common.jobs.merging.rank_stalls import RankStall, find_stall
+from gpualert_common.jobs.merging.roots import SAME_TIME_S, Root, order_by_time
 from gpualert_common.processes.rank_names import read_ranges
 from gpualert_common.structs import Struct
 
@@ -37,6 +39,7 @@ class LossKind(StrEnum):
     NO_REPORT = "no_report"
     NAMED_RANK = "named_rank"
     STILL_RUNNING = "still_running"
+    COMPLETED = "completed"
     NONE = "none"
 
 
@@ -55,9 +58,16 @@ class Loss(Struct, frozen=True):
     stall: RankStall | None = None
 
 
-def explain_losses(nodes: Sequence[JobNode], ranks: Mapping[int, JobNode], missing: int) -> Loss:
-    """Return the explanation of the losses that the nodes report; ``missing`` nodes never did."""
+def explain_losses(
+    nodes: Sequence[JobNode], ranks: Mapping[int, JobNode], missing: int
+) -> Loss | Root:
+    """Return the explanation of the losses that the nodes report; ``missing`` nodes never did.
+
+    It is a root where a node was the first to end, and in a job of one node.
+    """
     losses = [one for node in nodes for one in node.failures if one.kind is FailureKind.LOST_PEER]
+    if len(nodes) == 1 and not missing:
+        return Root(losses[0])
     first = min((one.at for one in losses), default=None)
     named = [
         (one, ranks[one.lost_rank])
@@ -75,9 +85,23 @@ def explain_losses(nodes: Sequence[JobNode], ranks: Mapping[int, JobNode], missi
         culprits = _nodes_of(stall.ranks, ranks)
         confidence = 0.85 if stall.is_certain else 0.6
         return Loss(LossKind.STALL, confidence, culprits, stall.ranks, stall=stall)
-    unreported = _find_unreported(losses, ranks)
-    if unreported is not None:
-        return unreported
+    unexplained = _find_first_unexplained(losses)
+    if unexplained is not None:
+        return Root(unexplained)
+    reports = [one for one in losses if not one.is_unexplained]
+    found: Loss | None = None
+    if reports:
+        found = _find_unreported(reports, ranks) or _find_in_reports(reports, named, nodes, missing)
+    return found or Loss(LossKind.NONE, 0.6, stall=stall)
+
+
+def _find_in_reports(
+    losses: Sequence[Failure],
+    named: Sequence[tuple[Failure, JobNode]],
+    nodes: Sequence[JobNode],
+    missing: int,
+) -> Loss | None:
+    """Return the explanation by the ranks that are named, or by the nodes that did not fail."""
     if missing and any(one.cause == "rendezvous" for one in losses):
         return Loss(LossKind.NEVER_STARTED, 0.8)
     votes = Counter(node.title for _, node in named)
@@ -89,11 +113,12 @@ def explain_losses(nodes: Sequence[JobNode], ranks: Mapping[int, JobNode], missi
             lost = {one.lost_rank for one in accusers if one.lost_rank is not None}
             return Loss(LossKind.NAMED_RANK, 0.7, (found,), tuple(sorted(lost)), accusers)
     without = [one for one in nodes if not one.failures and one.state is not NodeState.ENDED]
-    if losses and len(without) == 1 and len(nodes) > 2:
+    if len(without) == 1 and len(nodes) > 2:
         return Loss(LossKind.STILL_RUNNING, 0.6, tuple(without))
-    if missing:
-        return Loss(LossKind.NEVER_STARTED, 0.5)
-    return Loss(LossKind.NONE, 0.6, stall=stall)
+    completed = _find_completed(nodes, losses)
+    if completed:
+        return Loss(LossKind.COMPLETED, 0.6, completed)
+    return Loss(LossKind.NEVER_STARTED, 0.5) if missing else None
 
 
 def find_silent(nodes: Sequence[JobNode], losses: Sequence[Failure]) -> tuple[JobNode, ...]:
@@ -142,6 +167,24 @@ def _find_split(named: Sequence[tuple[Failure, JobNode]]) -> Loss | None:
         return None
     accusers = tuple(one for one, _ in named)
     return Loss(LossKind.SPLIT, 0.7, accusers=accusers, parts=parts)
+
+
+def _find_first_unexplained(losses: Sequence[Failure]) -> Failure | None:
+    """Return the first end of a node, if nothing explains it and it comes before all others."""
+    first = order_by_time(losses)[0]
+    others = [one for one in losses if one.run.place != first.run.place]
+    is_first = all(first.ends + SAME_TIME_S < one.begins for one in others)
+    return first if first.is_unexplained and is_first else None
+
+
+def _find_completed(nodes: Sequence[JobNode], losses: Sequence[Failure]) -> tuple[JobNode, ...]:
+    """Return the nodes that had completed before the others lost a peer."""
+    limit = min(one.ends for one in losses) + SAME_TIME_S
+    return tuple(
+        node
+        for node in nodes
+        if all(has_good_end(run) and (run.ended_at or run.at) <= limit for run in node.runs)
+    )
 
 
 def _find_unreported(losses: Sequence[Failure], ranks: Mapping[int, JobNode]) -> Loss | None:

@@ -26,12 +26,15 @@ MOST_NODES = 20_000
 MOST_RANKS = 1_000_000
 _UNKNOWN_CLOCK_ERROR_S = 2.0
 """Error of a clock that was not compared: nodes of a cluster are synchronized to well below it."""
+_STORING_S = 60.0
+"""A digest is stored within a minute of its time; a larger difference is that of the clocks."""
 _MOST_ERROR_S = 3600.0
 _MOST_OFFSET_S = 10 * 365 * 86400.0
 _MOST_TIME = 1e11
 _MOST_OBSERVATIONS = 12
 _MOST_RANKS_OF_NODE = 256
 _MOST_GROUPS = 64
+_MOST_PARTS, _MOST_COUNT = 8, 1_000_000
 _TEXT, _SHORT = 400, 120
 
 
@@ -71,6 +74,7 @@ class NodeRun(Struct, frozen=True, kw_only=True, eq=False):
     has_loss: bool = False
     gpu_percent: float | None = None
     clock_ratio: float | None = None
+    stack_samples: tuple[int, ...] = ()
 
     @property
     def place(self) -> int | str:
@@ -82,16 +86,15 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
     """Return the facts of a digest with corrected times; never fails on its content."""
     digest = stored.digest
     clock = digest.clock
-    is_compared = clock.basis is not ClockBasis.NONE
     offset_s = _keep_bounded(clock.offset_s, _MOST_OFFSET_S) or 0.0
-    offset_s = offset_s if is_compared else 0.0
-    stamp = _shift(stored.modified_at, 0.0)
-    at = _shift(digest.at, offset_s) or stamp or 0.0
-    modified_at = stamp or at
     error_s = min(abs(_keep_bounded(clock.error_s, _MOST_TIME) or 0.0), _MOST_ERROR_S)
-    if not is_compared:
-        # A digest is stored soon after it is made: a large difference is that of the clocks.
-        error_s = min(max(_UNKNOWN_CLOCK_ERROR_S, abs(modified_at - at)), _MOST_ERROR_S)
+    stamp = _shift(stored.modified_at, 0.0)
+    if clock.basis is ClockBasis.NONE:
+        own_at = _shift(digest.at, 0.0)
+        ahead_s = 0.0 if stamp is None or own_at is None else own_at - stamp
+        offset_s = ahead_s if abs(ahead_s) > _STORING_S else 0.0
+        error_s = min(max(_UNKNOWN_CLOCK_ERROR_S, abs(ahead_s)), _MOST_ERROR_S)
+    at = _shift(digest.at, offset_s) or stamp or 0.0
     progress, telemetry = digest.progress, digest.telemetry
     return NodeRun(
         run_id=digest.run_id[:_TEXT],
@@ -99,7 +102,7 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         is_ended=digest.state is DigestState.ENDED,
         sequence=digest.sequence,
         at=at,
-        heard_at=at if clock.basis is ClockBasis.PEERS else max(at * is_compared, modified_at),
+        heard_at=at if clock.basis is ClockBasis.PEERS else stamp or at,
         started_at=_shift(digest.started_at, offset_s) or at,
         ended_at=_shift(digest.ended_at, offset_s),
         interval_s=max(0.0, _keep_bounded(digest.interval_s, 86400.0) or 0.0),
@@ -122,6 +125,7 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         has_loss=progress is not None and progress.loss is not None,
         gpu_percent=None if telemetry is None else _keep_bounded(telemetry.gpu_percent, 1e4),
         clock_ratio=None if telemetry is None else _positive(telemetry.clock_ratio),
+        stack_samples=() if telemetry is None else _shorten_counts(telemetry.stack_samples),
     )
 
 
@@ -164,11 +168,17 @@ def _correct_ranks(digest: Digest, offset_s: float) -> tuple[RankDigest, ...]:
             completed=_index(one.completed, 1 << 62),
             pending=sys.intern(one.pending[:_SHORT]),
             gpu_percent=_keep_bounded(one.gpu_percent, 1e4),
-            step_s=_positive(one.step_s),
+            waits=_shorten_counts(one.waits),
         )
         for one in digest.ranks[:_MOST_RANKS_OF_NODE]
         if 0 <= one.rank < MOST_RANKS
     )
+
+
+def _shorten_counts(counts: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the counts of the parts of a time; none where one of them is absurd."""
+    is_sound = len(counts) <= _MOST_PARTS and all(0 <= one <= _MOST_COUNT for one in counts)
+    return counts if is_sound else ()
 
 
 def _shorten_stacks(digest: Digest) -> tuple[StackGroupDigest, ...]:

@@ -14,6 +14,7 @@ from gpualert_common.jobs.merging.roots import Root, order_by_time
 from gpualert_common.jobs.merging.verdict_parts import (
     JobVerdictParts,
     count_nodes_in_words,
+    describe_end,
     describe_lead,
     list_other_causes,
 )
@@ -23,6 +24,7 @@ from gpualert_common.structs import replace
 _MOST_CONFIDENCE = 0.97
 """A job's verdict depends on more clocks and files than that of one run."""
 _PROVISIONAL, _RIVALED, _WEAKER_RIVALS, _SILENCE = 0.7, 0.55, 0.75, 0.6
+_UNEXPLAINED = 0.5
 _NODE_FAULT, _FILE_FAULT = 0.85, 0.65
 _STALL = 0.85
 
@@ -43,7 +45,7 @@ def _describe_failure(facts: JobFacts, root: Root) -> JobVerdictParts:
     others = [one for one in rest if one not in alike]
     same = {one.run.place for one in root.same}
     titles = frozenset(one.title for one in facts.nodes if one.runs[0].place in same)
-    head = failure.cause.replace("_", " ") if verdict is None else verdict.headline
+    head = describe_end(failure) if verdict is None else verdict.headline
     details: dict[str, Scalar] = {} if verdict is None else dict(verdict.details)
     details["root_at"] = failure.at
     parts = JobVerdictParts(
@@ -92,6 +94,8 @@ def _find_confidence(facts: JobFacts, root: Root) -> float:
     found = min(_MOST_CONFIDENCE, 0.6 if verdict is None else verdict.confidence)
     if failure.is_provisional:
         found = min(found, _PROVISIONAL)
+    if failure.is_unexplained:
+        found = min(found, _UNEXPLAINED)
     is_weak = failure.kind is FailureKind.WEAK  # a kill on another node may explain it
     if any(is_weak or one.kind >= failure.kind for one in root.rivals):
         found = min(found, _RIVALED)
@@ -153,7 +157,8 @@ def _list_claims(facts: JobFacts, root: Root, node: JobNode, head: str) -> Itera
     if others:
         first = order_by_time(others)[0]
         lead = describe_lead(first.at - failure.at, first.error_s + failure.error_s)
-        what = "lost a peer" if first.kind is FailureKind.LOST_PEER else f"failed ({first.cause})"
+        is_loss = first.kind is FailureKind.LOST_PEER and not first.is_unexplained
+        what = "lost a peer" if is_loss else f"failed ({first.cause})"
         title = titles[first.run.place]
         places = dict.fromkeys(one.run.place for one in others)
         more = (

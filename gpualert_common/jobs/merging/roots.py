@@ -27,8 +27,8 @@ _MOST_ONE_CAUSE_S = 600.0
 """Time within which one cause on many nodes is one event, such as a stop by the scheduler."""
 _STOP_SPREAD_S = 30.0
 """Time within which a stop by the scheduler reaches all nodes, and those that ignore SIGTERM."""
-_MOST_PARTS = 0.5
-"""More than this part of the failed nodes with one cause: it is not the fault of one of them."""
+_SHARED_PART = 0.5
+"""From this part of the failed nodes on, one cause is not the fault of one of them."""
 
 
 class Root(Struct, frozen=True):
@@ -49,18 +49,19 @@ def find_root(nodes: Sequence[JobNode]) -> Root | None:
     failures = _choose_losses([one for node in nodes for one in node.failures], nodes)
     causes = [one for one in failures if one.kind > FailureKind.LOST_PEER]
     losses = [one for one in failures if one.kind is FailureKind.LOST_PEER]
+    losses.sort(key=lambda one: one.ends)
     causes = [one for one in causes if not _follows_loss(one, losses)]
     if not causes:
         return None
     # A node cannot be first because its clock is badly known: the limit is the earliest end.
     limit = min(one.ends for one in causes) + SAME_TIME_S
     at_once = [one for one in causes if one.begins <= limit]
-    chosen = max(at_once, key=lambda one: (one.kind, -one.at, one.run.run_id))
+    chosen = min(at_once, key=lambda one: (-one.kind, one.at, one.run.run_id))
     chosen = _find_stop(chosen, causes, failures)
     same = {one for one in failures if one.run is not chosen.run and _is_same(one, chosen)}
     places = {one.run.place for one in (*same, chosen)}
     failed = [node for node in nodes if node.failures]
-    is_shared = len(places) > 1 and len(places) > _MOST_PARTS * len(failed)
+    is_shared = len(places) > 1 and len(places) >= _SHARED_PART * len(failed)
     is_shared |= chosen.is_recorded_stop and len(failed) > 1
     mine = chosen.run.place
     rivals = [
@@ -126,11 +127,14 @@ def _distance_to_rank_0(node: JobNode) -> tuple[int, int]:
 
 
 def _follows_loss(one: Failure, losses: Sequence[Failure]) -> bool:
-    """Return whether a kill or a stop came after another node had reported a lost peer."""
+    """Return whether a kill or a stop came after another node had reported a lost peer.
+
+    The losses are in the order of their ends.
+    """
     if one.kind > FailureKind.KILLED:
         return False
-    others = [loss for loss in losses if loss.run.place != one.run.place]
-    return any(loss.ends + SAME_TIME_S < one.begins for loss in others)
+    first = next((loss for loss in losses if loss.run.place != one.run.place), None)
+    return first is not None and first.ends + SAME_TIME_S < one.begins
 
 
 def _is_same(one: Failure, chosen: Failure) -> bool:

@@ -1,17 +1,19 @@
 """Stragglers: a node or a rank that is slower than the others of its job.
 
 All ranks of a synchronous training make the same steps, so the times of whole steps agree, and the
-rank that works while the others wait is the slow one.  Its own step time, where its log has one,
-the clock of its GPUs, and its place in the collectives show it.  Two nodes cannot tell which of
-them is slow.
+rank that works while the others wait is the slow one.  Samples of the stacks of all ranks show it,
+or the load of the GPUs, in which NCCL waits.  The pace of a node and the clock of its GPUs show a
+slow node of three or more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gpualert_common.diagnose.thresholds import LEAST_GPUS, STRAGGLER_RATIO
 from gpualert_common.jobs.merging.job_nodes import JobNode
+from gpualert_common.jobs.merging.node_run import NodeRun
+from gpualert_common.jobs.merging.slow_ranks import find_slow_ranks
 from gpualert_common.median import median
 from gpualert_common.structs import Struct
 
@@ -28,114 +30,99 @@ _BUSY_PERCENT = 60.0
 class Straggler(Struct, frozen=True):
     """The slowest node or rank: ``percent`` is its speed relative to the median of the others.
 
-    ``texts`` are what shows it.  ``is_supported`` says that two measurements agree on the node.
+    ``texts`` are what shows it.  ``is_supported`` says that two measurements agree on the node,
+    ``is_of_machine`` that one of them is of the machine, and not of the program alone.
     """
 
     node: JobNode
     rank: int | None
     percent: int
     texts: tuple[str, ...]
-    is_supported: bool
-
-
-_Place = tuple[JobNode, int | None]
-"""A node, and a rank on it where the value is that of one rank."""
+    is_supported: bool = False
+    is_of_machine: bool = True
 
 
 def find_straggler(nodes: Sequence[JobNode]) -> Straggler | None:
     """Return the straggler of a job; None without one, and without enough nodes to compare."""
     trained = [node for node in nodes if _duration(node) >= _LEAST_S]
-    if len(trained) < LEAST_GPUS:
-        return None
-    signs = [
-        sign
-        for sign in (
-            _find_slow_rank(trained),
-            _find_slow_node(trained),
-            _find_low_clock(trained),
-            _find_starved_rank(trained),
-        )
-        if sign is not None
-    ]
-    if not signs:
+    signs = [_find_working_ranks(trained)]
+    if len(trained) >= LEAST_GPUS:
+        signs += [_find_slow_node(trained, measure) for measure in _MEASURES]
+        signs.append(_find_starved_rank(trained))
+    first = next((one for one in signs if one is not None), None)
+    if first is None:
         return None
     # A busy rank alone is no proof: the others may wait for their data.
-    busy = _find_busy_rank(trained)
-    first = signs[0]
-    own = [one for one in (*signs, busy) if one and one.node is first.node]
+    own = [one for one in (*signs, _find_busy_rank(trained)) if one and one.node is first.node]
     return Straggler(
         first.node,
         next((one.rank for one in own if one.rank is not None), None),
         next((one.percent for one in own if one.percent), 0),
         tuple(text for one in own for text in one.texts),
-        len(own) > 1,
+        is_supported=len(own) > 1,
+        is_of_machine=any(one.is_of_machine for one in own),
     )
 
 
-def _find_slow_rank(nodes: Sequence[JobNode]) -> Straggler | None:
-    times: dict[_Place, float] = {
-        (node, one.rank): one.step_s
-        for node in nodes
-        for run in node.runs
-        for one in run.ranks
-        if one.step_s is not None
-    }
-    found = _find_outlier(times)
+def _find_working_ranks(nodes: Sequence[JobNode]) -> Straggler | None:
+    found = find_slow_ranks(nodes)
     if found is None:
         return None
-    node, rank, slowest, usual = found
-    text = f"a step of rank {rank} takes {slowest:.3g} s, and {usual:.3g} s on most other ranks"
-    return Straggler(node, rank, round(100 * usual / slowest), (text,), False)
-
-
-def _find_slow_node(nodes: Sequence[JobNode]) -> Straggler | None:
-    times: dict[_Place, float] = {
-        (node, None): pace for node in nodes if (pace := _find_pace(node)) is not None
-    }
-    found = _find_outlier(times)
-    if found is None:
-        return None
-    node, _, slowest, usual = found
-    text = f"a step takes {slowest:.3g} s on {node.title}, and {usual:.3g} s on most other nodes"
-    return Straggler(node, None, round(100 * usual / slowest), (text,), False)
-
-
-def _find_low_clock(nodes: Sequence[JobNode]) -> Straggler | None:
-    slowness: dict[_Place, float] = {
-        (node, None): 1 / run.clock_ratio
-        for node in nodes
-        for run in node.runs
-        if run.clock_ratio is not None
-    }
-    found = _find_outlier(slowness)
-    if found is None:
-        return None
-    node, _, slowest, usual = found
     text = (
-        f"a GPU of {node.title} ran at {round(100 / slowest)} % of its highest clock, and those of"
-        f" most other nodes at {round(100 / usual)} %"
+        f"rank {found.first} waited for the others in {found.waits} of {found.samples} samples of"
+        f" its stack, and they waited in {found.usual:.0%} of theirs: they wait for it"
     )
-    return Straggler(node, None, round(100 * usual / slowest), (text,), False)
+    rank = found.first if len(found.ranks) == 1 else None
+    return Straggler(found.node, rank, round(100 * found.ratio), (text,), is_of_machine=False)
 
 
-def _find_outlier(
-    values: Mapping[_Place, float],
-) -> tuple[JobNode, int | None, float, float] | None:
-    """Return the node and rank with the highest value, that value, and the usual one.
+class _Measure(Struct, frozen=True):
+    """A measure of each node: ``find_slowness`` is higher on a slower one, None if not known.
 
-    None where it is not far from the others, or where many nodes are: then it is a part of the job
-    that has more work.
+    ``describe`` has its name, its slowness and the usual one.
     """
-    if len(values) < LEAST_GPUS:
+
+    find_slowness: Callable[[NodeRun], float | None]
+    describe: Callable[[str, float, float], str]
+
+
+def _find_slow_node(nodes: Sequence[JobNode], measure: _Measure) -> Straggler | None:
+    """Return the node that a measure shows as far slower than the others."""
+    slowness: dict[JobNode, float] = {}
+    for node in nodes:
+        known = [one for run in node.runs if (one := measure.find_slowness(run)) is not None]
+        if known:
+            slowness[node] = max(known)
+    if len(slowness) < LEAST_GPUS:
         return None
-    (node, rank), slowest = max(values.items(), key=lambda one: (one[1], one[0][0].title))
-    usual = median(value for key, value in values.items() if key != (node, rank))
-    if usual >= STRAGGLER_RATIO * slowest:
-        return None
-    slow = {key[0] for key, value in values.items() if usual < STRAGGLER_RATIO * value}
-    if len(slow) > max(1, len({key[0] for key in values}) // _MOST_SLOW):
-        return None
-    return node, rank, slowest, usual
+    node, slowest = max(slowness.items(), key=lambda one: (one[1], one[0].title))
+    usual = median(value for key, value in slowness.items() if key is not node)
+    slow = sum(usual < STRAGGLER_RATIO * value for value in slowness.values())
+    if usual >= STRAGGLER_RATIO * slowest or slow > max(1, len(slowness) // _MOST_SLOW):
+        return None  # it is not far from the others, or is one of a part with more work
+    text = measure.describe(node.title, slowest, usual)
+    return Straggler(node, None, round(100 * usual / slowest), (text,))
+
+
+def _find_clock_slowness(run: NodeRun) -> float | None:
+    return None if run.clock_ratio is None else 1 / run.clock_ratio
+
+
+def _describe_pace(name: str, slowest: float, usual: float) -> str:
+    return f"a step takes {slowest:.3g} s on {name}, and {usual:.3g} s on most other nodes"
+
+
+def _describe_clock(name: str, slowest: float, usual: float) -> str:
+    return (
+        f"a GPU of {name} ran at {round(100 / slowest)} % of its highest clock, and those of most"
+        f" other nodes at {round(100 / usual)} %"
+    )
+
+
+_MEASURES = (
+    _Measure(lambda run: run.pace_s, _describe_pace),
+    _Measure(_find_clock_slowness, _describe_clock),
+)
 
 
 def _find_busy_rank(nodes: Sequence[JobNode]) -> Straggler | None:
@@ -151,7 +138,7 @@ def _find_busy_rank(nodes: Sequence[JobNode]) -> Straggler | None:
         f"the GPU of rank {rank} was busy for {highest:.0f} % of the time, and those of all others"
         f" for {others:.0f} % at most: they wait for it"
     )
-    return Straggler(_find_node(nodes, title), rank, 0, (text,), False)
+    return Straggler(_find_node(nodes, title), rank, 0, (text,))
 
 
 def _find_starved_rank(nodes: Sequence[JobNode]) -> Straggler | None:
@@ -172,7 +159,7 @@ def _find_starved_rank(nodes: Sequence[JobNode]) -> Straggler | None:
         f"the GPU of rank {rank} was busy for {lowest:.0f} % of the time, and those of all other"
         f" nodes for {min(others):.0f} % at least: they wait for it in a collective"
     )
-    return Straggler(_find_node(nodes, title), rank if is_alone else None, 0, (text,), False)
+    return Straggler(_find_node(nodes, title), rank if is_alone else None, 0, (text,))
 
 
 def _list_loads(nodes: Sequence[JobNode]) -> Mapping[tuple[str, int], float]:
@@ -191,7 +178,3 @@ def _find_node(nodes: Sequence[JobNode], title: str) -> JobNode:
 
 def _duration(node: JobNode) -> float:
     return max((run.ended_at or run.at) - run.started_at for run in node.runs)
-
-
-def _find_pace(node: JobNode) -> float | None:
-    return max((run.pace_s for run in node.runs if run.pace_s is not None), default=None)

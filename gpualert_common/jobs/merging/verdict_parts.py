@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from gpualert_common.classify.details import Scalar
-from gpualert_common.jobs.merging.failures import Failure
+from gpualert_common.jobs.merging.failures import Failure, FailureKind
 from gpualert_common.jobs.merging.job_nodes import JobNode
 from gpualert_common.jobs.merging.node_names import fold_names
 from gpualert_common.jobs.merging.node_run import NodeRun
@@ -49,6 +49,15 @@ class JobVerdictParts(Struct, frozen=True):
 def count_nodes_in_words(number: int, which: str = "") -> str:
     """Return "1 node", "8 nodes", or with a word between, as in "7 more nodes"."""
     return f"{number} {which}{' ' if which else ''}node{'' if number == 1 else 's'}"
+
+
+def describe_end(failure: Failure) -> str:
+    """Return the failure of a run without a verdict in words: its cause, or the end of a rank."""
+    code = next((one.code for one in failure.run.ranks if one.rank == failure.rank), None)
+    if code is None or not (failure.is_unexplained or failure.kind is FailureKind.KILLED):
+        return failure.cause.replace("_", " ").capitalize()
+    how = f"with exit status {code}" if code > 0 else f"by signal {-code}"
+    return f"Rank {failure.rank} ended {how}"
 
 
 def describe_lead(seconds: float, error_s: float) -> str:

@@ -11,7 +11,7 @@ from gpualert_common.errors import GPUAlertError, StoreError
 from gpualert_common.jobs.digests.digest import Digest, DigestState
 from gpualert_common.jobs.digests.digest_collection import DigestCollector, Renewal
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.opening import has_job_directory, open_job_directory
+from gpualert_common.jobs.reading.opening import has_job_directory, open_job_directory
 from gpualert_common.jobs.renewal.renewal_program import LOCK
 from gpualert_common.jobs.renewal.renewal_state import StoreNotes, read_state, store_state
 from gpualert_common.record import EXIT, Record

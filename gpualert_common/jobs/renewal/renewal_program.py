@@ -1,13 +1,15 @@
 """The program that renews the digest of a run while it goes on.
 
 A program (:mod:`gpualert_common.processes.program`); its argument is the path of the record.  It
-exits with the run's leader, and continues if the supervisor dies: the run goes on, too.  A store
-that fails is tried again at the next renewal.  One that hangs holds up only this process, which the
-recorder kills at the end of the run.
+exits with the run's leader, and continues if the supervisor dies: the run goes on, too.  After the
+end of such a run it has the record completed, so that the job has its verdict.  A store that fails
+is tried again at the next renewal.  One that hangs holds up only this process, which the recorder
+kills at the end of the run.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import time
@@ -15,11 +17,15 @@ import time
 from gpualert_common.errors import GPUAlertError, StoreError
 from gpualert_common.jobs.digests.digest_collection import DigestCollector, Renewal
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.opening import open_job_directory
+from gpualert_common.jobs.reading.opening import open_job_directory
 from gpualert_common.jobs.renewal.clock_exchange import ClockExchange, ExchangeTimes
 from gpualert_common.jobs.renewal.renewal_schedule import RenewalSchedule
 from gpualert_common.jobs.renewal.renewal_state import StoreNotes, read_state, store_state
+from gpualert_common.processes.bootstrap import import_path
+from gpualert_common.processes.program import start_program
 from gpualert_common.record import Record
+from gpualert_common.record.files import write_all
+from gpualert_common.record.marks import find_state_dir
 from gpualert_common.structs import replace
 
 LOCK = ".digest"
@@ -28,6 +34,9 @@ CHECK_S = 1.0
 """Time between two looks for something important."""
 _NICENESS = 10
 _LAUNCH_TIMEOUT_S = 10.0
+_RECOVERY = "gpualert_common.background_recovery"
+_RELEASE_S = 2.0
+"""Time in which a recorder that has lost its supervisor exits."""
 
 
 class DigestRenewal:
@@ -93,8 +102,25 @@ def renew_digest(record: Record) -> None:
     renewal = DigestRenewal(record, directory)
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
+    parent = os.getppid()
     while not poll.poll(CHECK_S * 1000):
         renewal.update()
+    if os.getppid() != parent:  # the recorder is dead, and perhaps the supervisor
+        _recover(record)
+
+
+def _recover(record: Record) -> None:
+    """Start the recovery of a run that has ended without a supervisor.  Raises OSError."""
+    deadline = time.monotonic() + _RELEASE_S
+    while record.is_held:
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(0.05)
+    request = {"places": [find_state_dir(record.path)], "sys_path": import_path()}
+    stdin = os.memfd_create("gpualert", os.MFD_CLOEXEC)
+    write_all(stdin, json.dumps(request).encode())
+    os.lseek(stdin, 0, os.SEEK_SET)
+    start_program(_RECOVERY, stdin=stdin)
 
 
 def _wait_for_leader(record: Record) -> int | None:

@@ -13,12 +13,12 @@ from gpualert_common.classify.details import Scalar
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
 from gpualert_common.diagnose.finding import Finding, Weight
+from gpualert_common.diagnose.rule_text import format_estimate
 from gpualert_common.diagnose.run_metrics import find_step_time_s
 from gpualert_common.model import Claim
 
 FAMILY = "F3"
 _CAUSE = "time_limit"
-_HOUR_S, _MINUTE_S = 3600.0, 60.0
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
@@ -37,8 +37,8 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
     step_s = find_step_time_s(progress, evidence.observations.stepping)
     if step_s is not None:
         needed_s = (total - last) * step_s
-        details |= {"needed": _format(needed_s), "needed_s": round(needed_s)}
-        shown += f"; at {step_s:.3g} s per step it needed {_format(needed_s)} more"
+        details |= {"needed": format_estimate(needed_s), "needed_s": round(needed_s)}
+        shown += f"; at {step_s:.3g} s per step it needed {format_estimate(needed_s)} more"
     yield Finding(
         FAMILY,
         Weight.SUPPORTS,
@@ -47,12 +47,3 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
         claims=(Claim(shown, "log"),),
         details=details,
     )
-
-
-def _format(seconds: float) -> str:
-    """Return a time that is only estimated: in hours, minutes or seconds."""
-    if seconds >= 2 * _HOUR_S:
-        return f"{seconds / _HOUR_S:.1f} hours"
-    if seconds >= 2 * _MINUTE_S:
-        return f"{seconds / _MINUTE_S:.0f} minutes"
-    return f"{seconds:.0f} s"

@@ -78,6 +78,8 @@ def _describe(job: TelemetryEvent, cause: str) -> dict[str, Scalar]:
     next_state = read_text(job, "next_state")
     if next_state:
         details |= {"what": "requeued", "next_state": next_state}
+    if read_text(job, "waited_for"):
+        details["waited_for"] = read_text(job, "waited_for")
     uid = job.fields.get("by_uid", job.fields.get("step_by_uid"))
     if cause == "cancelled" and uid is not None:
         details["cancelled_by"] = describe_user(uid)

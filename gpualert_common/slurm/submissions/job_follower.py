@@ -8,11 +8,12 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from gpualert_common.errors import SlurmError
-from gpualert_common.slurm.cancellation import cancel, terminate
 from gpualert_common.slurm.invocation import is_transient
 from gpualert_common.slurm.live_jobs import BatchTask, read_accounted_tasks, read_tasks
-from gpualert_common.slurm.output_copy import OutputCopy
-from gpualert_common.slurm.submission import SubmittedJob
+from gpualert_common.slurm.submissions.cancellation import cancel, terminate
+from gpualert_common.slurm.submissions.followed_state import ENDLESS, FollowedState
+from gpualert_common.slurm.submissions.output_copy import OutputCopy
+from gpualert_common.slurm.submissions.submission import SubmittedJob
 from gpualert_common.structs import Struct, replace
 
 _STDOUT, _STDERR = 1, 2
@@ -28,16 +29,6 @@ _UNSEEN_S = 60.0
 """The same for a job that this follower has never seen."""
 _SEVERAL_STOPS = 2
 _MOST_FILES = 500
-_ENDLESS = frozenset(
-    (
-        "DependencyNeverSatisfied",
-        "PartitionDown",
-        "PartitionInactive",
-        "JobHeldUser",
-        "BadConstraints",
-    )
-)
-"""Reasons for which a job may wait for ever."""
 
 
 class JobEnd(Struct, frozen=True):
@@ -51,7 +42,10 @@ class JobEnd(Struct, frozen=True):
 
 
 class JobFollower:
-    """Follows one job; ``stops`` returns how often a stop was requested so far."""
+    """Follows one job; ``stops`` returns how often a stop was requested so far.
+
+    ``report`` is called with each new state.
+    """
 
     def __init__(
         self,
@@ -61,12 +55,15 @@ class JobFollower:
         interval_s: float,
         stops: Callable[[], int],
         note: Callable[[str], None],
+        report: Callable[[FollowedState], None] | None = None,
     ) -> None:
         self._job = job
         self._grace_s = grace_s
         self._interval_s = interval_s
         self._stops = stops
         self._note = note
+        self._report = report
+        self._reported = FollowedState()
         self._asker = ThreadPoolExecutor(1)
         self._tasks: dict[str, BatchTask] = {}
         self._copies: dict[tuple[str, int], OutputCopy] = {}
@@ -107,13 +104,30 @@ class JobFollower:
 
         Raises SlurmError.
         """
-        self._serve_stop()
         tasks = read_tasks(self._job.job_id, self._job.cluster)
-        if all(task.is_over for task in tasks) and (not tasks or "_" in tasks[0].shown_id):
-            known = {task.shown_id for task in tasks}  # the controller forgets tasks one by one
-            accounted = read_accounted_tasks(self._job.job_id, self._job.cluster)
-            tasks += [task for task in accounted if task.is_over and task.shown_id not in known]
+        self._serve_stop(tasks)
+        if all(task.is_over for task in tasks):
+            tasks += self._read_forgotten(tasks)
         return tasks
+
+    def _read_forgotten(self, tasks: list[BatchTask]) -> list[BatchTask]:
+        """Return the ended tasks that the accounting has, and the controller not any more.
+
+        The controller forgets the tasks of an array one by one; where there is no accounting, those
+        that it still has are the answer.  Raises SlurmError.
+        """
+        known = {task.shown_id for task in tasks}
+        is_array = any("_" in name for name in (*known, *self._tasks))
+        if known and not is_array:
+            return []
+        try:
+            accounted = read_accounted_tasks(self._job.job_id, self._job.cluster)
+        except SlurmError as error:
+            if is_transient(error) or not known:
+                raise
+            return []
+        found = [task for task in accounted if task.is_over and task.shown_id not in known]
+        return [task for task in found if not is_array or "_" in task.shown_id]
 
     def _take(self, question: Future[list[BatchTask]]) -> JobEnd | None:
         try:
@@ -135,7 +149,14 @@ class JobFollower:
             return self._give_up()
         self._forgotten_since = None
         now = list(self._tasks.values())
+        self._report_state(now)
         return _end_of(now) if all(task.is_over for task in now) else None
+
+    def _report_state(self, tasks: list[BatchTask]) -> None:
+        state = _state_of(self._job.job_id, tasks)
+        if self._report is not None and state != self._reported:
+            self._reported = state
+            self._report(state)
 
     def _give_up(self) -> JobEnd | None:
         """Return the unknown end of a job that neither controller nor accounting has for long."""
@@ -159,9 +180,16 @@ class JobFollower:
 
     def _note_state(self, task: BatchTask) -> None:
         text = f"job {task.shown_id} is {task.state}"
-        if task.is_waiting:
-            waits = ", and may wait for ever" if task.reason in _ENDLESS else ""
+        if task.is_unstarted:
+            text += (
+                ": Slurm could not start its script; check that the folder of its output exists on "
+                "the nodes, and that its user may write there"
+            )
+        elif task.is_waiting:
+            waits = ", and may wait for ever" if task.reason in ENDLESS else ""
             text += f" ({task.reason}){waits}" if task.reason != "None" else ""
+        elif task.is_over and task.reason in ENDLESS:
+            text += f" ({task.reason})"
         elif not task.is_over and task.nodes:
             text += f" on {task.nodes}"
         self._note_once(task.shown_id, text)
@@ -174,8 +202,8 @@ class JobFollower:
 
     # -- a stop ----------------------------------------------------------------------------
 
-    def _serve_stop(self) -> None:
-        """Send the next signal of a stop that is requested.
+    def _serve_stop(self, tasks: list[BatchTask]) -> None:
+        """Send the next signal of a stop that is requested to a job with these tasks.
 
         A request that Slurm refuses, as for a job that ended or was requeued meanwhile, counts as
         sent: it is followed by the next one.  Raises SlurmError if Slurm does not answer.
@@ -184,7 +212,7 @@ class JobFollower:
         if not stops:
             return
         if self._cancel_at is None:
-            runs = any(not task.is_over and not task.is_waiting for task in self._tasks.values())
+            runs = any(not task.is_over and not task.is_waiting for task in tasks)
             is_first = runs and self._grace_s > 0 and stops < _SEVERAL_STOPS
             self._request(terminate if is_first else cancel)
             self._cancel_at = time.monotonic() + self._grace_s
@@ -206,7 +234,8 @@ class JobFollower:
 
     def _start_copies(self, task: BatchTask) -> None:
         """Follow the files of a task that has started; a waiting one may not have its paths."""
-        if task.is_waiting or len(self._copies) >= _MOST_FILES:
+        is_never_started = task.is_over and not task.nodes
+        if task.is_waiting or is_never_started or len(self._copies) >= _MOST_FILES:
             return
         targets = [(task.stdout, _STDOUT)]
         if task.stderr != task.stdout:
@@ -235,13 +264,23 @@ class JobFollower:
             now = time.monotonic()
             if self._copy():
                 quiet_since = now
-            is_missing = any(
-                not copy.is_found and not copy.problem for copy in self._copies.values()
-            )
-            limit_s = _LATE_OUTPUT_S if is_missing else _QUIET_S
-            if now - quiet_since >= limit_s or (is_missing and now - began >= _LATE_OUTPUT_S):
-                return
+            missing = self._list_missing()
+            limit_s = _LATE_OUTPUT_S if missing else _QUIET_S
+            if now - quiet_since >= limit_s or (missing and now - began >= _LATE_OUTPUT_S):
+                break
             time.sleep(_COPY_S)
+        for path in missing:
+            self._note_once(path, f"the output {path} did not appear on this machine")
+
+    def _list_missing(self) -> list[str]:
+        """Return the outputs that never appeared; a script that did not start has none."""
+        if all(task.is_unstarted for task in self._tasks.values()):
+            return []
+        return [
+            path
+            for (path, _target), copy in self._copies.items()
+            if not copy.is_found and not copy.problem
+        ]
 
 
 def _with_paths(task: BatchTask, before: BatchTask | None) -> BatchTask:
@@ -254,3 +293,16 @@ def _with_paths(task: BatchTask, before: BatchTask | None) -> BatchTask:
 def _end_of(tasks: list[BatchTask]) -> JobEnd:
     worst = max(tasks, key=lambda task: task.exit_status)
     return JobEnd(worst.state, worst.exit_status)
+
+
+def _state_of(job: str, tasks: list[BatchTask]) -> FollowedState:
+    """Return the state for readers of the run; of several tasks one that waits for ever counts."""
+    endless = next((one for one in tasks if one.reason in ENDLESS), None)
+    shown = endless or tasks[0]
+    runs_alone = len(tasks) == 1 and not shown.is_over and not shown.is_waiting
+    return FollowedState(
+        job,
+        shown.state,
+        reason="" if endless is None else endless.reason,
+        ends_at=shown.ended_at if runs_alone else None,
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpualert_common.codec import decode
 from gpualert_common.errors import RecordError
-from gpualert_common.jobs.isolated_reading import JobReading
 from gpualert_common.jobs.job_report import JOB_REPORT, JobReport
+from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.record import Record
 
 

@@ -8,7 +8,7 @@ from gpualert_common.processes.program import program_command
 
 CONTINUATION = "gpualert_common.batch_runs"
 """The program that continues the submissions of state directories."""
-_PROGRAM = "gpualert_common.slurm.batch_job"
+_PROGRAM = "gpualert_common.slurm.submissions.batch_job"
 CANCEL_S = 90.0
 """Added to the grace of a run: for Slurm to end a cancelled job, and for its last output."""
 _BEFORE = len(program_command(_PROGRAM))

@@ -12,15 +12,17 @@ import os
 import signal
 import sys
 import time
+from functools import partial
 from types import FrameType
 from typing import NoReturn
 
 from gpualert_common.errors import GPUAlertError, SlurmError
 from gpualert_common.printable_text import make_printable
 from gpualert_common.processes.host import host_name
-from gpualert_common.slurm.job_follower import JobEnd, JobFollower
-from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
-from gpualert_common.slurm.submitter import JobSubmitter
+from gpualert_common.slurm.submissions.followed_state import store_followed_state
+from gpualert_common.slurm.submissions.job_follower import JobEnd, JobFollower
+from gpualert_common.slurm.submissions.submission import Submission, SubmissionStep, SubmittedJob
+from gpualert_common.slurm.submissions.submitter import JobSubmitter
 from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.structs import replace
 
@@ -112,6 +114,7 @@ class BatchJobProgram:
             interval_s=self._request.interval_s,
             stops=lambda: self._count_stops(job),
             note=_note,
+            report=partial(store_followed_state, self._submission.path),
         )
         end = follower.follow()
         job = replace(

@@ -11,8 +11,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_exponent
 from gpualert_common.errors import SlurmError
 from gpualert_common.slurm.invocation import ProgramAnswer, describe_failure, invoke, is_transient
 from gpualert_common.slurm.live_jobs import find_job, is_slurm_id
-from gpualert_common.slurm.sbatch_options import add_mark, find_clusters
-from gpualert_common.slurm.submission import Submission, SubmissionStep, SubmittedJob
+from gpualert_common.slurm.submissions.sbatch_options import add_mark, find_clusters
+from gpualert_common.slurm.submissions.submission import Submission, SubmissionStep, SubmittedJob
 from gpualert_common.structs import replace
 
 SUBMIT_S = 120.0
@@ -24,7 +24,14 @@ _MARKS_OF_RUNS = ("GPUALERT_MARK_", "GPUALERT_RUN_ID", "GPUALERT_HELPER_OF")
 _WAIT = "SBATCH_WAIT"
 """Variable with which sbatch waits for the end of the job, beyond its deadline."""
 
-_REFUSAL = "sbatch: error: Batch job submission failed"
+_REFUSALS = (
+    "sbatch: error: Batch job submission failed",
+    "sbatch: error: Batch script",
+    "sbatch: error: This does not look like a batch script",
+    "sbatch: error: Unable to open file",
+    'Try "sbatch --help" for more information',
+)
+"""Messages of sbatch that submitted nothing."""
 _KILLED = range(129, 193)
 """A shell around sbatch exits with 128 and the number of the signal that killed it.  sbatch itself
 exits with 255 for an option that it does not know."""
@@ -56,14 +63,18 @@ class JobSubmitter:
         job = self._submission.job
         if job.step is SubmissionStep.SUBMITTING:
             job = self.search()
-            is_late = time.time() - job.since > self._request.submit_within_s
+            is_late = job.is_given_up or time.time() - job.since > self._request.submit_within_s
             is_late &= not self._request.fingerprint
             if job.step is SubmissionStep.PREPARED and is_late:
                 self._submission.store(replace(job, step=SubmissionStep.REFUSED))
                 raise SlurmError("the job was not submitted in time, and is not submitted any more")
         if job.step is not SubmissionStep.PREPARED:
             return job
-        return self._retry(self._submit_once)
+        try:
+            return self._retry(self._submit_once)
+        except (SlurmError, OSError):
+            self._give_up()
+            raise
 
     def search(self) -> SubmittedJob:
         """Return the job of a submission that was interrupted, or a submission without a job.
@@ -71,6 +82,12 @@ class JobSubmitter:
         Raises SlurmError as :meth:`submit` does.
         """
         return self._retry(lambda: self._search(self._submission.job))
+
+    def _give_up(self) -> None:
+        """Store that whoever reads the error may submit the job anew."""
+        job = self._submission.job
+        if job.step is SubmissionStep.SUBMITTING:
+            self._submission.store_if_possible(replace(job, is_given_up=True))
 
     def _submit_once(self) -> SubmittedJob:
         """Submit, unless an earlier try of the same submission turns out to have succeeded."""
@@ -89,7 +106,8 @@ class JobSubmitter:
         problem = describe_failure("sbatch", answer)
         if answer.is_transient or (answer.status or 0) <= 0 or answer.status in _KILLED:
             raise SlurmError(problem, is_late=True)
-        if _REFUSAL not in answer.message:  # a program around sbatch failed, maybe after it
+        is_refused = any(one in answer.message for one in _REFUSALS)
+        if not is_refused:  # a program around sbatch failed, maybe after it
             job = self._search(job)
         if job.step is SubmissionStep.SUBMITTED:
             return job

@@ -11,10 +11,10 @@ from gpualert_common.job_store.store import JobStore, StoredFile
 from gpualert_common.jobs.digests.digest import StoredDigest
 from gpualert_common.jobs.digests.digest_collection import make_digest
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.job_reading import JobReader
 from gpualert_common.jobs.job_report import JobReport
 from gpualert_common.jobs.merging.merger import JobMerger
-from gpualert_common.jobs.reader_clock import ReaderClock
+from gpualert_common.jobs.reading.job_reading import JobReader
+from gpualert_common.jobs.reading.reader_clock import ReaderClock
 from gpualert_common.record import Record
 from gpualert_common.structs import Struct
 

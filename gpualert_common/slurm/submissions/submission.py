@@ -87,7 +87,8 @@ class SubmittedJob(Struct, frozen=True):
 
     ``since`` is when its sbatch was started first.  ``exit_status`` and ``state`` are those of the
     job at its end; ``host`` and ``run_id`` those of its last follower and of its run.
-    ``is_stopped`` says that the job is to be cancelled.
+    ``is_stopped`` says that the job is to be cancelled, ``is_given_up`` that its user was told of
+    an error while it was not known if the job exists: it is only looked for then.
     """
 
     step: SubmissionStep = SubmissionStep.SUBMITTING  # of a damaged file: its job may exist
@@ -99,6 +100,7 @@ class SubmittedJob(Struct, frozen=True):
     host: str = ""
     run_id: str = ""
     is_stopped: bool = False
+    is_given_up: bool = False
     schema: int = SCHEMA
 
     @property
@@ -234,7 +236,7 @@ class Submission:
 
 def find_submission(command: Sequence[str]) -> Submission | None:
     """Return the submission that the follower with this command follows; None for others."""
-    from gpualert_common.slurm.follower_command import submission_path
+    from gpualert_common.slurm.submissions.follower_command import submission_path
 
     path = submission_path(command)
     if path is None:

@@ -23,7 +23,7 @@ READING_S = 15.0
 """Limit for one reading: the digests of 750 nodes take a second from a shared disk."""
 _KILLING_S = 1.0
 _MOST_REASON = 300
-READING_PROGRAM = "gpualert_common.jobs.reading_program"
+READING_PROGRAM = "gpualert_common.jobs.reading.reading_program"
 
 
 class JobReading(Struct, frozen=True, kw_only=True):

@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from gpualert_common.jobs.job_reading import JobReader
 from gpualert_common.jobs.job_report import JobReport, NodeState
+from gpualert_common.jobs.reading.job_reading import JobReader
 
 _WAIT_S = 12.0
 """Time in which a run of a small job, and the reference of a large one, renews its digest."""

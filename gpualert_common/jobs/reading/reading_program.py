@@ -10,11 +10,11 @@ import msgspec
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.job_store.opening import open_store
 from gpualert_common.jobs.digests.digest_codec import encode_file
-from gpualert_common.jobs.isolated_reading import JobReading, ReadingRequest
 from gpualert_common.jobs.job_directory import JobDirectory
-from gpualert_common.jobs.job_reading import JobReader
-from gpualert_common.jobs.loading import THREADS
-from gpualert_common.jobs.reader_clock import ReaderClock
+from gpualert_common.jobs.reading.isolated_reading import JobReading, ReadingRequest
+from gpualert_common.jobs.reading.job_reading import JobReader
+from gpualert_common.jobs.reading.loading import THREADS
+from gpualert_common.jobs.reading.reader_clock import ReaderClock
 
 _MOST_REQUEST_BYTES = 1 << 20
 _SHARE = 0.7
