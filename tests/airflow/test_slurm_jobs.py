@@ -45,7 +45,7 @@ def has_begun(lab: Lab) -> bool:
     return lab.has_output(b"begun\n", "stdout.log")
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", ["", ", deferrable=True"])
 def test_last_line_is_returned(trials: Trials, lab: Lab, how: str) -> None:
     """The result is the last line of the job's output, through ``output_processor``."""
@@ -55,7 +55,7 @@ def test_last_line_is_returned(trials: Trials, lab: Lab, how: str) -> None:
     assert [job["step"] for job in jobs(lab)] == ["ended"]
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_other_ends(trials: Trials, lab: Lab) -> None:
     """Skip, failure and an empty result are those of a child."""
     assert trials.train(f"bash_command='exit 99', {SLURM}").state == "skipped"
@@ -96,15 +96,9 @@ def test_kill_cancels_the_job(trials: Trials, lab: Lab, when: When) -> None:
     assert jobs(lab)[0]["exit_status"] == 143
 
 
-@pytest.mark.parametrize(
-    ("how", "victim"),
-    [
-        pytest.param("", "guardian", marks=pytest.mark.nightly),
-        pytest.param("", "follower", marks=pytest.mark.nightly),
-        pytest.param(", deferrable=True", "guardian", marks=pytest.mark.e2e),
-        pytest.param(", deferrable=True", "follower", marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", ["", ", deferrable=True"])
+@pytest.mark.parametrize("victim", ["guardian", "follower"])
 def test_killed_follower(trials: Trials, lab: Lab, when: When, how: str, victim: str) -> None:
     """The same attempt follows the job on when guardian or follower are killed."""
 

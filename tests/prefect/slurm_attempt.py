@@ -16,15 +16,10 @@ from prefect_gpualert import gpualert_run
 
 
 @flow
-def trains() -> str:
+def trains(command: str) -> str:
     """Run the training."""
     found: str = gpualert_run.with_options(retries=3)(
-        "sleep 1; echo end",
-        scheduler="slurm",
-        grace=1,
-        adopt_within=60,
-        notify="none",
-        publish=False,
+        command, scheduler="slurm", grace=1, adopt_within=60, notify="none", publish=False
     )
     return found
 
@@ -34,7 +29,8 @@ def main(flow_run_id: str) -> None:
     with get_client(sync_client=True) as client:
         client.set_flow_run_state(flow_run_id, Pending(), force=True)
         flow_run = client.read_flow_run(UUID(flow_run_id))
-    print("RETURNED", run_flow(trains, flow_run), flush=True)
+    returned = run_flow(trains, flow_run, parameters=flow_run.parameters)
+    print("RETURNED", returned, flush=True)
 
 
 if __name__ == "__main__":

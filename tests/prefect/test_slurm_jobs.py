@@ -14,11 +14,13 @@ import pytest
 from prefect import flow
 from prefect_gpualert import TrainingFailed, TrainingOperation
 
+from tests.prefect.engine_runs import EngineRuns
 from tests.prefect.running import records, run
+from tests.slurm.batch_scene import BatchScene
 from tests.slurm_cluster import SlurmCluster
 from tests.supervised import Lab, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("harness")]
+pytestmark = pytest.mark.usefixtures("harness")
 SLURM: dict[str, Any] = {"scheduler": "slurm", "grace": 1, "publish": False}
 
 
@@ -39,6 +41,7 @@ def jobs(home: Path) -> list[dict[str, object]]:
     return [json.loads(file.read_text()) for file in files]
 
 
+@pytest.mark.nightly
 def test_last_line_of_stdout_is_returned(home: Path) -> None:
     """The result is the last line of the job's stdout, in the directory of the flow."""
     command = "echo one; echo $PWD $SEED; echo not this >&2"
@@ -46,6 +49,7 @@ def test_last_line_of_stdout_is_returned(home: Path) -> None:
     assert [job["step"] for job in jobs(home)] == ["ended"]
 
 
+@pytest.mark.nightly
 def test_failure(home: Path) -> None:
     """A job that fails raises TrainingFailed with its exit status."""
     with pytest.raises(TrainingFailed) as caught:
@@ -53,6 +57,7 @@ def test_failure(home: Path) -> None:
     assert caught.value.exit_code == 3
 
 
+@pytest.mark.nightly
 def test_timeout_cancels_the_job(home: Path) -> None:
     """The time limit cancels the job."""
     with pytest.raises(TrainingFailed):
@@ -60,6 +65,7 @@ def test_timeout_cancels_the_job(home: Path) -> None:
     assert [job["exit_status"] for job in jobs(home)] == [143]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("victim", ["guardian", "follower"])
 def test_killed_follower(home: Path, lab: Lab, victim: str) -> None:
     """The same attempt follows the job on when guardian or follower are killed."""
@@ -79,6 +85,7 @@ def test_killed_follower(home: Path, lab: Lab, victim: str) -> None:
     assert len(records(home)) == 2
 
 
+@pytest.mark.e2e
 def test_block(home: Path) -> None:
     """A block runs its commands as one job, and stops it when it is closed."""
 
@@ -92,3 +99,20 @@ def test_block(home: Path) -> None:
 
     assert trains() == ["a", "b"]
     assert [job["exit_status"] for job in jobs(home)] == [143, 0]
+
+
+@pytest.mark.e2e
+def test_death_of_the_engine(slurm: SlurmCluster, tmp_path: Path) -> None:
+    """The job goes on when all processes of the engine die; the next run of its flow has it."""
+    tmp_path.chmod(0o755)
+    runs = EngineRuns(BatchScene(slurm, tmp_path / "scene"), "echo begun; sleep 6; echo end")
+    first = runs.start(1)
+    output = runs.scene.home / "state" / "gpualert" / "runs"
+    until(lambda: any(log.stat().st_size for log in output.glob("*/stdout.log")), "output", 60.0)
+    first.kill()
+    runs.scene.kill_all()
+    first.wait()
+    assert runs.start(2).wait(90.0) == 0
+    assert runs.read_result(2) == "end"
+    [mark] = runs.scene.marks()
+    assert len(runs.scene.jobs_with(mark)) == 1

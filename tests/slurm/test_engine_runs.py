@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from functools import partial
@@ -42,7 +43,7 @@ def assert_one_job(scene: BatchScene) -> None:
     assert len(scene.jobs_with(mark)) == 1
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_job_is_the_run_of_a_task(scene: BatchScene) -> None:
     """The output of the job is the log, and its exit status that of the run."""
     told = finish(start(scene, 'echo "$PWD"; echo error >&2; exit 5'))
@@ -129,7 +130,7 @@ def test_death_while_the_job_runs(slurm: SlurmCluster, tmp_path: Path) -> None:
         assert "begun\nend\n" in log, name
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_result_that_nobody_took_is_claimed(scene: BatchScene) -> None:
     """A job that ended after the death of its engine is not submitted again."""
     first = begin(scene)
@@ -152,7 +153,7 @@ def test_retry_of_a_failure_is_a_new_job(scene: BatchScene) -> None:
     assert len({*scene.jobs_with(first), *scene.jobs_with(second)}) == 2
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_stop_cancels_the_job(scene: BatchScene) -> None:
     """A stop of the task cancels the job, and the next attempt submits a new one."""
     attempt = begin(scene)
@@ -163,7 +164,25 @@ def test_stop_cancels_the_job(scene: BatchScene) -> None:
     assert find(finish(start(scene, "exit 2", 2)), "exit_code") == [2]
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
+def test_stop_of_a_follower_that_is_killed(scene: BatchScene) -> None:
+    """A stop cancels the job although its follower is killed before it can, and no engine lives."""
+    attempt = start(scene, "echo begun; sleep 100")
+    await_begin(attempt)
+    kill_engine(attempt)
+    [follower] = scene.followers()
+    os.kill(follower, signal.SIGSTOP)
+    stopping = scene.start("stop", "last")
+    runs = scene.home / "state" / "gpualert" / "runs"
+    [events] = runs.glob("*/events.jsonl")
+    wait_until(lambda: '"stopping"' in events.read_text(), "no stop", 20.0)
+    scene.kill([follower])
+    stopping.communicate(timeout=60)
+    [mark] = scene.marks()
+    assert scene.wait_for_end(mark)["exit_status"] == 143
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("is_guarded", [True, False])
 def test_another_command_cancels_the_job(scene: BatchScene, is_guarded: bool) -> None:
     """An attempt with another command submits only after the end of the earlier job."""
