@@ -79,6 +79,7 @@ class NodeProcesses:
         self._store = store
         self._directory = JobDirectory(store, job.key)
         self._sequence = 20
+        self._has_published = False
         self._chance = Random(node.seed)
 
     def store_earlier(self, place: StorePlace) -> None:
@@ -128,7 +129,8 @@ class NodeProcesses:
             next_at = self._local_now() + _RETRY_S
             if not is_published:
                 is_published = self._write(own, is_last=True)
-                if is_published:
+                if is_published and not self._has_published:
+                    self._has_published = True  # a sender that is started again does it again
                     self._outcome.published.append(self._clock.now())
             if alert is not None:
                 step = alert.step(self._local_now())
