@@ -117,6 +117,7 @@ def test_no_digest() -> None:
 _numbers = st.sampled_from((math.nan, math.inf, -math.inf, -1.0, 0.0, 1e308, 1e15, END))
 _times = st.one_of(st.none(), _numbers)
 _counts = st.one_of(st.none(), st.sampled_from((0, -1, 7, 1 << 20, 1 << 62)))
+_readings = st.lists(st.sampled_from((0, -1, 7, 1 << 62)), max_size=6).map(tuple)
 _texts = st.sampled_from(("", "x", "\x1b[2J\n", "\u202e" * 9, "gpu[1-9]", "0" * 5000, "collective"))
 _verdicts = st.builds(
     DigestVerdict,
@@ -165,7 +166,7 @@ _digests = st.builds(
             completed=_counts,
             pending=_texts,
             gpu_percent=_times,
-            step_s=_times,
+            waits=_readings,
         ),
         max_size=4,
     ).map(tuple),
@@ -173,7 +174,8 @@ _digests = st.builds(
         st.none(), st.builds(ProgressDigest, position=_times, loss=_times, pace_s=_times)
     ),
     telemetry=st.one_of(
-        st.none(), st.builds(TelemetryDigest, gpu_percent=_times, clock_ratio=_times)
+        st.none(),
+        st.builds(TelemetryDigest, gpu_percent=_times, clock_ratio=_times, stack_samples=_readings),
     ),
     stacks=st.lists(
         st.builds(

@@ -63,11 +63,10 @@ def explain_losses(
 ) -> Loss | Root:
     """Return the explanation of the losses that the nodes report; ``missing`` nodes never did.
 
-    It is a root where a node was the first to end, and in a job of one node.
+    It is a root where a node was the first to end, and in a job of one node whose ranks show no
+    other one.
     """
     losses = [one for node in nodes for one in node.failures if one.kind is FailureKind.LOST_PEER]
-    if len(nodes) == 1 and not missing:
-        return Root(losses[0])
     first = min((one.at for one in losses), default=None)
     named = [
         (one, ranks[one.lost_rank])
@@ -85,6 +84,8 @@ def explain_losses(
         culprits = _nodes_of(stall.ranks, ranks)
         confidence = 0.85 if stall.is_certain else 0.6
         return Loss(LossKind.STALL, confidence, culprits, stall.ranks, stall=stall)
+    if len(nodes) == 1 and not missing:
+        return Root(losses[0])
     unexplained = _find_first_unexplained(losses)
     if unexplained is not None:
         return Root(unexplained)
