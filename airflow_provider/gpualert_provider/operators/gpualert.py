@@ -168,7 +168,11 @@ class GPUAlertOperator(BashOperator):
 
     def execute(self, context: Context) -> Any:
         """Do what BashOperator does; record the outcome of the task and send its alerts."""
-        return self._execute(context)
+        try:
+            return self._begin(context).run(super().execute)
+        except JobLeftError as error:
+            left = error.record
+        return self._follow_on(context, left)
 
     def resume_execution(
         self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context
@@ -181,7 +185,8 @@ class GPUAlertOperator(BashOperator):
         try:
             return self._begin(context).run(partial(self._resume, resumption))
         except JobLeftError as error:
-            return self._execute(context, error.record)
+            left = error.record
+        return self._follow_on(context, left)
 
     def on_kill(self) -> None:
         """Request a graceful stop and return at once.  Runs in a signal handler.
@@ -232,9 +237,9 @@ class GPUAlertOperator(BashOperator):
 
     # -- the run of the task ---------------------------------------------------------------
 
-    def _execute(self, context: Context, left: Record | None = None) -> Any:
+    def _follow_on(self, context: Context, left: Record) -> Any:
         """Do BashOperator's work; ``left`` is the run of a follower that was killed."""
-        followers = 1 if left is None else 2
+        followers = 2
         while True:
             try:
                 return self._begin(context, followers, left).run(super().execute)
