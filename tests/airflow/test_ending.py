@@ -234,7 +234,9 @@ def test_kill_when_airflow_does_not_answer(
     from gpualert_provider import stopping
 
     monkeypatch.setattr(stopping, "ANSWER_S", 0.2)
-    monkeypatch.setattr(stopping, "find_reason", lambda _ti: threading.Event().wait(30))
+    monkeypatch.setattr(
+        stopping, "find_reason", lambda _ti: threading.Event().wait(30) or stopping.ENDED
+    )
     when(lambda: is_training(lab), send(signal.SIGTERM))
     began = time.monotonic()
     assert trials.train(trainer("plain")).state == "failed"
