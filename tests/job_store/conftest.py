@@ -10,7 +10,7 @@ import pytest
 
 from tests.job_store.s3_server import BUCKET, client_environment, s3_server
 
-Server = tuple[int, subprocess.Popen[bytes]]
+Server = tuple[int, subprocess.Popen[str]]
 
 
 @pytest.fixture(scope="session")

@@ -7,14 +7,14 @@ import os
 import signal
 import subprocess
 import threading
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import IO
 
 from tests.nodes import Node
-from tests.supervised import free_port, until
+from tests.supervised import free_port
 
 MOTO = Path(__file__).parents[2] / ".venv-stores/bin/python"
 BUCKET = "jobs"
@@ -35,65 +35,61 @@ def client_environment(port: int, address: str = "127.0.0.1") -> dict[str, str]:
     }
 
 
+_SERVER = """
+import sys, threading, urllib.request
+from moto.server import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+application = DomainDispatcherApplication(create_backend_app)
+lock = threading.Lock()
+
+def answer(environ, start_response):
+    with lock:  # moto looks at the condition of a write, and writes, in two steps
+        return list(application(environ, start_response))
+
+address, port, bucket = sys.argv[1:]
+options = {"threaded": True, "request_handler": MotoRequestHandler}
+server = make_server(address, int(port), answer, **options)
+serving = threading.Thread(target=server.serve_forever)
+serving.start()
+url = f"http://{address}:{port}/{bucket}"
+urllib.request.urlopen(urllib.request.Request(url, method="PUT"), timeout=60)
+print("ready", flush=True)
+serving.join()
+"""
+
+
 @contextmanager
-def s3_server(log: Path) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def s3_server(log: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """Run a server with an empty bucket; yield its port and its process."""
     port = free_port()
-    command = (str(MOTO), "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port))
-    with open(log, "wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
-    try:
-        until(lambda: _answers(port), "the server of S3")
-        url = f"http://127.0.0.1:{port}/{BUCKET}"
-        urllib.request.urlopen(urllib.request.Request(url, method="PUT"), timeout=_ANSWER_S)
+    command = (str(MOTO), "-c", _SERVER, "127.0.0.1", str(port), BUCKET)
+    with open(log, "wb") as output, _serve(command, output) as process:
         yield port, process
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.kill()
-        process.wait()
-
-
-_SERVER_ON_NODE = """
-import signal, sys, urllib.request
-from moto.server import ThreadedMotoServer
-address, port, bucket = sys.argv[1:]
-ThreadedMotoServer(address, int(port), verbose=False).start()
-url = f"http://{address}:{port}/{bucket}"
-urllib.request.urlopen(urllib.request.Request(url, method="PUT"), timeout=20)
-print("ready", flush=True)
-signal.pause()
-"""
 
 
 @contextmanager
 def s3_server_on(node: Node) -> Iterator[tuple[dict[str, str], subprocess.Popen[str]]]:
     """Run a server with an empty bucket on a node; yield the variables of its clients.
 
-    Other nodes reach it, and nothing outside of them.
+    Other nodes reach it, and nothing outside of them.  The server itself is killed with its node.
     """
     port = 9000
-    program = (str(MOTO), "-c", _SERVER_ON_NODE, node.address, str(port), BUCKET)
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(
-        node.command(*program), stdout=subprocess.PIPE, stderr=quiet, text=True
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+    command = node.command(str(MOTO), "-c", _SERVER, node.address, str(port), BUCKET)
+    with _serve(command, subprocess.DEVNULL) as process:
         yield client_environment(port, node.address), process
-    finally:
-        assert process.stdout is not None
-        process.stdout.close()
-        process.kill()  # the server itself is killed with its node
-        process.wait()
 
 
-def _answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/", timeout=_ANSWER_S):
-            return True
-    except OSError:
-        return False
+@contextmanager
+def _serve(command: Sequence[str], errors: int | IO[bytes]) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
 
 
 class FaultyProxy(ThreadingHTTPServer):

@@ -15,8 +15,6 @@ from tests.slurm.engine_scene import find, finish, kill_engine, start
 from tests.slurm_cluster import SlurmCluster, wait_until
 
 TRAINING = "echo begun; sleep 4; echo end; exit 6"
-LONGER = "echo begun; sleep 12; echo end; exit 6"
-"""For several tasks at once, which a busy machine starts slowly."""
 
 
 def begin(scene: BatchScene) -> subprocess.Popen[str]:
@@ -103,15 +101,21 @@ def test_death_before_the_submission(scene: BatchScene) -> None:
 def test_death_while_the_job_runs(slurm: SlurmCluster, tmp_path: Path) -> None:
     """The job goes on whoever dies; one attempt has its status and its whole output."""
     tmp_path.chmod(0o755)
-    names = ("all", "engine", "follower", "guardian", "guardian and engine")
-    scenes = {name: BatchScene(slurm, tmp_path / name.replace(" ", "-")) for name in names}
-    firsts = {name: start(scene, LONGER) for name, scene in scenes.items()}
+    names = ("all", "follower", "guardian", "guardian and engine")  # the cluster has four CPUs
+    homes = {name: tmp_path / name.replace(" ", "-") for name in names}
+    scenes = {name: BatchScene(slurm, home) for name, home in homes.items()}
+    gates = {name: home / "may end" for name, home in homes.items()}
+    trainings = {
+        name: f"echo begun; until [ -e '{gate}' ]; do sleep 0.2; done; echo end; exit 6"
+        for name, gate in gates.items()
+    }
+    firsts = {name: start(scene, trainings[name]) for name, scene in scenes.items()}
     for first in firsts.values():
         await_begin(first)
     for name, scene in scenes.items():
         followers = scene.followers()
         guardians = [pid for pid in scene.processes() if pid not in followers]
-        if "engine" in name or name == "all":
+        if name in ("all", "guardian and engine"):
             kill_engine(firsts[name])
         if name == "all":
             scene.kill_all()
@@ -120,9 +124,10 @@ def test_death_while_the_job_runs(slurm: SlurmCluster, tmp_path: Path) -> None:
         elif "guardian" in name:
             scene.kill(guardians)
     for name, scene in scenes.items():
-        is_dead = "engine" in name or name == "all"
-        told = finish(start(scene, LONGER, 2) if is_dead else firsts[name])
-        assert find(told, "exit_code") == [6], name
+        is_dead = name in ("all", "guardian and engine")
+        last_attempt = start(scene, trainings[name], 2) if is_dead else firsts[name]
+        gates[name].touch()
+        assert find(finish(last_attempt), "exit_code") == [6], name
         assert_one_job(scene)
         last = scene.runs()[-1]
         assert last["exit_code"] == 6, name
