@@ -147,28 +147,24 @@ PAGES := $(addprefix tests/,charts pages site web)
 JOBS := $(addprefix tests/,job_store jobs simulation slurm)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
-test-core test-runs test-rest test-pages test-jobs e2e-core e2e-pages e2e-jobs nightly-core: $(VENV)/.ready
+test-core test-runs test-rest test-pages test-jobs e2e-core e2e-rest e2e-pages e2e-jobs nightly-core: $(VENV)/.ready
 e2e-pages: $(SITE)/.ready
-e2e-core e2e-jobs nightly-core: $(STORES)/.ready
+e2e-jobs nightly-core: $(STORES)/.ready
 test-airflow e2e-airflow nightly-airflow: $(AIRFLOW)/.ready
 test-prefect e2e-prefect nightly-prefect: $(PREFECT)/.ready
 
-test-core:
-	$(call lane,$(PY),$(CORE))
+test-core e2e-core:
+	$(call lane,$(PY),$(marker) $(CORE))
 test-runs:
 	$(call lane,$(PY),$(RUNS))
 test-rest:
 	$(call lane,$(PY),$(filter-out $(CORE) $(RUNS) $(PAGES) $(JOBS),$(IN_CORE)))
-test-pages:
-	$(call lane,$(PY),$(PAGES))
-test-jobs:
-	$(call lane,$(PY),$(JOBS))
-e2e-core:
-	$(call lane,$(PY),$(marker) $(filter-out $(PAGES) $(JOBS),$(IN_CORE)))
-e2e-pages:
+test-pages e2e-pages:
 	$(call lane,$(PY),$(marker) $(PAGES))
-e2e-jobs:
+test-jobs e2e-jobs:
 	$(call lane,$(PY),$(marker) $(JOBS))
+e2e-rest:
+	$(call lane,$(PY),$(marker) $(filter-out $(CORE) $(PAGES) $(JOBS),$(IN_CORE)))
 nightly-core:
 	$(call lane,$(PY),$(marker) $(IN_CORE))
 test-airflow e2e-airflow nightly-airflow:
@@ -180,7 +176,7 @@ test: $(VENV)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## the tests that any 
 	+$(call run_lanes,test-airflow test-prefect test-core test-runs test-rest test-pages test-jobs)
 
 e2e: debian $(VENV)/.torch $(SITE)/.ready $(STORES)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what needs root, Debian packages and PyTorch (as root; installs them)
-	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core e2e-pages e2e-jobs)
+	+$(call run_lanes,e2e-airflow e2e-prefect e2e-core e2e-rest e2e-pages e2e-jobs)
 
 nightly: debian $(VENV)/.torch $(STORES)/.ready $(FRAMEWORKS)/.ready .venv-corpus/jax/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready  ## what CI has no time for: large frameworks, minutes of real time, all of Celery (as root)
 	+$(call run_lanes,nightly-airflow nightly-prefect nightly-core)
