@@ -87,9 +87,8 @@ class GPUAlertOperator(BashOperator):
     :param job: name of the job that the training is a part of, equal on all nodes (templated);
         None: the task is a job of its own.
     :param job_dir: directory or URL in which the nodes of a job share what they observe.
-    :param scheduler: "slurm" submits the command as a batch job, once, and follows that; "local"
-        runs it on the worker.
-    :param sbatch_args: options of sbatch for that job, a list or a text.  (templated)
+    :param scheduler: "slurm" submits the command once, as a batch job; "local" runs it directly.
+    :param sbatch_args: options of sbatch for that job, a list or a text (templated).
 
     Of ``grace`` and the arguments below it, one that is None comes from gpualert's configuration.
     """
@@ -244,14 +243,13 @@ class GPUAlertOperator(BashOperator):
             try:
                 return self._begin(context, followers, left).run(super().execute)
             except JobLeftError as error:  # the execution has a limit of them
-                left = error.record
-                followers += 1
+                left, followers = error.record, followers + 1
 
     def _begin(
         self, context: Context, followers: int = 1, left: Record | None = None
     ) -> TaskExecution:
-        rules, within, on_suspect = self.retry_rules, self.adopt_within, self.on_suspect
-        execution = TaskExecution(self, context, rules, within, on_suspect, followers, left)
+        choices = self.retry_rules, self.adopt_within, self.on_suspect
+        execution = TaskExecution(self, context, *choices, followers, left)
         self._execution = execution
         execution.is_killed = self._is_killed
         return execution
@@ -266,8 +264,8 @@ class GPUAlertOperator(BashOperator):
         command = [bash, "-c", str(self.bash_command)]
         if self.command is not None:
             command = [str(argument) for argument in self.command]
-            if not command:
-                raise AirflowException("command is an empty list, so there is nothing to train")
+        if not command:
+            raise AirflowException("command is an empty list, so there is nothing to train")
         settings = self._load_settings()
         identity = fingerprint(list_identity(command, settings), self.env, self.cwd)
         directory = WorkingDirectory(self.cwd or "", is_temporary=False)
