@@ -61,7 +61,7 @@ LAST_BYTES = 64 << 10
 _READING_SHARE = 0.5
 """Part of the verdict deadline that is for reading; the rest is for the conclusion."""
 _EXIT_S = 5.0
-"""Enough for a machine that has a tenth of a core for us."""
+"""On a machine with a free core; longer where it is busy."""
 _BUSY_S = 0.02
 """Between two reads of a growing log.  A job that logs 10 MB/s writes 0.2 MB in this time; reading
 them takes 5 ms, for which a verdict waits."""
@@ -115,8 +115,13 @@ class LiveClassifier:
     def give_up(self) -> None:
         """Abandon a late verdict."""
         self._given_up = True
-        # An interpreter that exits while the thread is inside of RE2 aborts.
-        atexit.register(self._thread.join, _EXIT_S)
+        atexit.register(self._await_end)
+
+    def _await_end(self) -> None:
+        """Wait for the thread: an interpreter that exits while it is inside of RE2 aborts."""
+        deadline = LoadScaledDeadline(_EXIT_S)
+        while self._thread.is_alive() and (left_s := deadline.left_s()):
+            self._thread.join(left_s)
 
     def _run(self) -> None:
         try:
