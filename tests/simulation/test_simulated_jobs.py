@@ -36,6 +36,11 @@ def test_one_node(fault: str) -> None:
     assert [one.answer for one in results if not one.is_right] == []
 
 
+def test_slow_reading_of_many_digests() -> None:
+    """A node that ends while the digests of 750 nodes are read for a minute is not lost."""
+    assert run_trial("exception", "store_slow", 23, 750).is_right
+
+
 def test_results_are_continued(tmp_path: Path) -> None:
     """Results in the file are not simulated again; a call without time returns them alone."""
     kept = tmp_path / "results.jsonl"

@@ -98,6 +98,8 @@ class JobAlert:
         self._seen: tuple[ClaimName, AlertClaim | None, float] | None = None
         self._poll_s = FIRST_POLL_S
         self._merge_s = MERGE_S
+        self._listed_at: float | None = None
+        self._merged_at = 0.0
         self._is_alone = False
         self._outage = StoreOutage(own, latest_at)
 
@@ -206,9 +208,13 @@ class JobAlert:
         if self._decided is not None:
             return replace(self._decided, next_at=self._renewed_at + RENEW_S)
         is_late = now >= min(self._latest_at, self._owned_since + MOST_WAIT_S)
+        if self._listed_at is None:
+            self._listed_at = now
         if not self._reader.read_batch() and not is_late:
             return self._wait("the digests of the job are read", now)
-        report = self._reader.conclude(correct_time(self._own, now), self._own.run_id)
+        # A slow store takes a minute for thousands of digests: the first ones are of its begin.
+        self._merged_at, self._listed_at = correct_time(self._own, self._listed_at), None
+        report = self._reader.conclude(self._merged_at, self._own.run_id)
         self._report = report
         if report is None:
             if is_late:
@@ -225,7 +231,7 @@ class JobAlert:
             if report.started_at <= earlier.claimed_at:
                 return self._release(ClaimRelease.SAME_ATTEMPT, report, now)
             self._place = ClaimedAttempt(name.attempt)
-        if not (is_late or report.is_settled or corrected >= report.due_at):
+        if not (is_late or report.is_settled or self._merged_at >= report.due_at):
             because = "the digests of other nodes may change the cause"
             pause_s = min(self._merge_s, max(0.0, report.due_at - corrected))
             self._merge_s = min(MOST_MERGE_S, self._merge_s * _MERGE_GROWTH)
@@ -243,7 +249,7 @@ class JobAlert:
         before = self._before if name.number > 1 else None
         if before is not None and (verdict.cause, verdict.host) == (before.cause, before.host):
             return self._release(ClaimRelease.UNCHANGED, report, now)
-        self._write(name_cause(self._claim_of(), report, corrected), now)
+        self._write(name_cause(self._claim_of(), report, self._merged_at), now)
         because = "this run sends the alert of the job"
         if is_without_failure:  # the verdict of this run comes late, and only it knows a failure
             because = "the verdict of the run is not known yet"
@@ -282,8 +288,7 @@ class JobAlert:
 
     def _release(self, release: ClaimRelease, report: JobReport, now: float) -> JobAlertStep:
         """Give the claim up; the next step shows what follows from that."""
-        corrected = correct_time(self._own, now)
-        self._write(release_merged(self._claim_of(), release, report, corrected), now)
+        self._write(release_merged(self._claim_of(), release, report, self._merged_at), now)
         self._name = self._claim = None
         if release is ClaimRelease.SAME_ATTEMPT:
             self._place = None
