@@ -32,7 +32,7 @@ from gpualert_common.record import (
     RunState,
 )
 from gpualert_common.slurm.submissions.follower_command import submission_path
-from gpualert_common.slurm.submissions.submission import find_submission
+from gpualert_common.slurm.submissions.submission import read_followed_job
 from gpualert_common.spec import EndFacts, Ending
 from gpualert_common.supervise.stop import Stop
 from gpualert_common.telemetry.storage import TELEMETRY
@@ -283,13 +283,5 @@ def reconstruct_ending(record: Record, end: SlurmEnd | None = None) -> Ending:
 
 def _read_job_status(record: Record) -> int | None:
     """Return the exit status of the job of Slurm that was the run; None for any other run."""
-    submission = find_submission(record.spec.command)
-    if submission is None:
-        return None
-    try:
-        job = submission.job
-    except RecordError:
-        return None
-    finally:
-        submission.close()
-    return job.exit_status if job.run_id == record.run_id else None
+    job = read_followed_job(record.spec.command)
+    return None if job is None or job.run_id != record.run_id else job.exit_status

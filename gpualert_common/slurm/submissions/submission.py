@@ -247,18 +247,24 @@ def find_submission(command: Sequence[str]) -> Submission | None:
         return None
 
 
-def find_followed_job(command: Sequence[str]) -> SlurmPlace | None:
-    """Return the job that the follower with this command follows; None for others."""
+def read_followed_job(command: Sequence[str]) -> SubmittedJob | None:
+    """Return the job that the follower with this command follows, submitted or not; None for
+    others, and where the submission is damaged."""
     submission = find_submission(command)
     if submission is None:
         return None
     try:
-        job = submission.job
+        return submission.job
     except RecordError:
         return None
     finally:
         submission.close()
-    if not job.job_id:
+
+
+def find_followed_job(command: Sequence[str]) -> SlurmPlace | None:
+    """Return the place of the job that the follower with this command follows; None for others."""
+    job = read_followed_job(command)
+    if job is None or not job.job_id:
         return None
     return {"job": job.job_id, **({"cluster": job.cluster} if job.cluster else {})}
 
