@@ -109,3 +109,18 @@ def test_sbatch_does_not_wait(
     monkeypatch.setenv("SBATCH_PARTITION", "gpu")
     install("sbatch", script='[ "$SBATCH_PARTITION" = gpu ] && [ -z "${SBATCH_WAIT+x}" ] && echo 7')
     assert _make_submitter(submission).submit().job_id == "7"
+
+
+def test_one_problem_is_noted_once(submission: Submission, install: Install) -> None:
+    """A controller that does not answer for minutes gives one line, not one for each try."""
+    install("sbatch", "7\n")
+    unreachable = "echo 'Unable to contact slurm controller' >&2; exit 1"
+    count = f"echo x >>{submission.path}/asked"
+    gate = f'[ "$(wc -l <{submission.path}/asked)" -gt 5 ] || {{ {unreachable}; }}'
+    install("squeue", script=f"{count}; {gate}")
+    submission.store(SubmittedJob(SubmissionStep.SUBMITTING, since=time.time()))
+    notes: list[str] = []
+    found = submitter.JobSubmitter(submission, lambda _seconds: None, notes.append).submit()
+    assert found.job_id == "7"
+    assert len(notes) == 1
+    assert notes[0].endswith("; trying again")

@@ -161,11 +161,18 @@ class JobSubmitter:
             return invoke(command, within_s=SUBMIT_S, env=env, stdin=script.fileno(), pass_fds=fds)
 
     def _retry(self, step: Callable[[], SubmittedJob]) -> SubmittedJob:
-        """Repeat a step while Slurm does not answer, until the time of the submission is over."""
+        """Repeat a step while Slurm does not answer, until the time of the submission is over.
+
+        A problem is noted once, until another one comes.
+        """
+        noted = ""
 
         def note_failure(state: RetryCallState) -> None:
-            problem = state.outcome.exception() if state.outcome is not None else None
-            self._note(f"{problem}; trying again")
+            nonlocal noted
+            problem = str(state.outcome.exception() if state.outcome is not None else "")
+            if problem != noted:
+                noted = problem
+                self._note(f"{problem}; trying again")
 
         retrying = Retrying(
             retry=retry_if_exception(is_transient),
