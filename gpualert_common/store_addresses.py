@@ -20,7 +20,6 @@ PACKAGES = {
 
 Only stores in which one of many processes can create a file: others cannot agree on one alert.
 """
-BASE_PACKAGE = "fsspec"
 _MOST_CHARS = 1024
 
 
@@ -55,12 +54,10 @@ def is_path(address: str) -> bool:
 
 
 def find_missing_package(address: str) -> str | None:
-    """Return the package that a URL needs and that is not installed here; None if there is none."""
+    """Return the package to install for a URL, which brings fsspec with it; None if all is here."""
     if is_path(address):
         return None
     from importlib.util import find_spec
 
-    for package in (BASE_PACKAGE, PACKAGES[address.partition("://")[0]]):
-        if find_spec(package) is None:
-            return package
-    return None
+    package = PACKAGES[address.partition("://")[0]]
+    return None if find_spec("fsspec") and find_spec(package) else package
