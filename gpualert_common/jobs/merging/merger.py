@@ -14,7 +14,7 @@ from gpualert_common.jobs.merging.attempts import list_attempts
 from gpualert_common.jobs.merging.job_facts import JobFacts, collect_facts
 from gpualert_common.jobs.merging.job_nodes import JobNode
 from gpualert_common.jobs.merging.job_verdict import make_verdict, part_of
-from gpualert_common.jobs.merging.node_run import NodeRun, summarize_digest
+from gpualert_common.jobs.merging.node_run import NodeRun, hear_again, summarize_digest
 from gpualert_common.jobs.merging.verdict_parts import JobVerdictParts
 from gpualert_common.jobs.merging.waiting import find_due_time
 from gpualert_common.processes.rank_names import format_numbers
@@ -42,6 +42,12 @@ class JobMerger:
         run = summarize_digest(stored)
         if known is None or _is_newer(run, known):
             self._runs[digest.run_id] = run
+
+    def add_unreadable(self, run_id: str, modified_at: float) -> None:
+        """Add the stamp of a digest that cannot be read: the run lived when it was written."""
+        known = self._runs.get(run_id)
+        if known is not None:
+            self._runs[run_id] = hear_again(known, modified_at)
 
     @property
     def heard_at(self) -> float:

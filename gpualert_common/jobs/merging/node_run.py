@@ -41,9 +41,9 @@ _TEXT, _SHORT = 400, 120
 class NodeRun(Struct, frozen=True, kw_only=True, eq=False):
     """One run of a job: the facts of its newest digest that the verdict of the job needs.
 
-    ``heard_at`` is the time of its last sign of life.  The stamp of a store that stamps files with
-    the clock of their writer counts for nothing.  ``has_loss`` says
-    that its log has the losses of the training.
+    ``heard_at`` is the time of its last sign of life.  ``has_stamps`` says that the stamps of its
+    files are such signs: those of a store that stamps files with the clock of their writer count
+    for nothing.  ``has_loss`` says that its log has the losses of the training.
     """
 
     run_id: str
@@ -52,6 +52,7 @@ class NodeRun(Struct, frozen=True, kw_only=True, eq=False):
     sequence: int
     at: float
     heard_at: float
+    has_stamps: bool
     started_at: float
     ended_at: float | None
     interval_s: float
@@ -95,6 +96,7 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         offset_s = ahead_s if abs(ahead_s) > _STORING_S else 0.0
         error_s = min(max(_UNKNOWN_CLOCK_ERROR_S, abs(ahead_s)), _MOST_ERROR_S)
     at = _shift(digest.at, offset_s) or stamp or 0.0
+    has_stamps = clock.basis is not ClockBasis.PEERS
     progress, telemetry = digest.progress, digest.telemetry
     return NodeRun(
         run_id=digest.run_id[:_TEXT],
@@ -102,7 +104,8 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         is_ended=digest.state is DigestState.ENDED,
         sequence=digest.sequence,
         at=at,
-        heard_at=at if clock.basis is ClockBasis.PEERS else stamp or at,
+        heard_at=stamp or at if has_stamps else at,
+        has_stamps=has_stamps,
         started_at=_shift(digest.started_at, offset_s) or at,
         ended_at=_shift(digest.ended_at, offset_s),
         interval_s=max(0.0, _keep_bounded(digest.interval_s, 86400.0) or 0.0),
@@ -127,6 +130,13 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
         clock_ratio=None if telemetry is None else _positive(telemetry.clock_ratio),
         stack_samples=() if telemetry is None else _shorten_counts(telemetry.stack_samples),
     )
+
+
+def hear_again(run: NodeRun, modified_at: float) -> NodeRun:
+    """Return a run that lived when it wrote a digest, of which only the stamp is known."""
+    stamp = _shift(modified_at, 0.0)
+    is_later = run.has_stamps and stamp is not None and stamp > run.heard_at
+    return replace(run, heard_at=stamp) if is_later else run
 
 
 def _shorten_verdict(verdict: DigestVerdict) -> DigestVerdict:

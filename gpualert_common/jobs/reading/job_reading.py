@@ -128,7 +128,7 @@ class JobReader:
         return list(takewhile(lambda one: one is not _LEFT, results))
 
     def _merge(self, file: StoredFile, found: _Result) -> None:
-        """Merge what a file has; one that cannot be read again and again counts as missing."""
+        """Merge what a file has; of one that cannot be read again and again, only its stamp."""
         if isinstance(found, StoreError):
             self._failures[file] += 1
             if self._failures[file] < _MOST_TRIES:
@@ -137,6 +137,7 @@ class JobReader:
         is_final = found is not None and found.digest.state is DigestState.ENDED
         if found is None:
             self._damaged.add(file.name)
+            self._merger.add_unreadable(file.name.removesuffix(".json"), file.modified_at)
         else:
             self._damaged.discard(file.name)
             self._merger.add(found)
