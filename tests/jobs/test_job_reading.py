@@ -18,7 +18,7 @@ from gpualert_common.jobs.reading.loading import find_keys, list_jobs, load_job
 from gpualert_common.jobs.reading.reader_clock import ReaderClock
 from gpualert_common.processes.host import host_name
 from gpualert_common.structs import replace
-from tests.jobs.composed_job import END, INTERVAL_S, KEY, compose, end
+from tests.jobs.composed_job import END, INTERVAL_S, KEY, compose, end, lose
 from tests.jobs.stamping_store import SharedFiles, StampingStore
 
 NODES = BATCH + 8
@@ -88,6 +88,29 @@ def test_refused_digests_count_as_damaged(store: RefusingStore) -> None:
     store.refused.update({path_of(node): 100 for node in range(NODES)})
     with pytest.raises(StoreError, match="Permission denied"):
         load_job(store, KEY)
+
+
+@pytest.mark.parametrize("stamped_at", [END + 5.0, END - 5.0])
+def test_cut_digest_is_a_sign_of_life(stamped_at: float) -> None:
+    """A node whose newest digest is cut lived at its stamp, so it is not the lost one."""
+    at = END - 9.0
+    shared = SharedFiles()
+    directory = JobDirectory(StampingStore(shared, lambda: at, lambda: None), KEY)
+    reader = JobReader(directory)
+    for node in range(3):
+        directory.write_digest(compose(node, 3, at=at))
+    assert reader.read_batch()
+    at = stamped_at
+    directory.store.write(f"{KEY}/digests/run-1.json", b'{"job": "sl')
+    at = END + 2.0
+    directory.write_digest(lose(2, nodes=3))
+    assert reader.read_batch()
+    report = reader.conclude(END + 30.0)
+    assert report is not None
+    lived = stamped_at > END
+    assert {one.run_id: one.heard_at for one in report.nodes}["run-1"] == stamped_at
+    assert report.verdict.cause == "node_failure"
+    assert report.verdict.host == ("gpu0" if lived else None)
 
 
 def test_folders_of_other_users_hide_no_job(store: RefusingStore) -> None:
