@@ -41,6 +41,8 @@ _TRANSIENT = (
     "Could not establish a configuration source",
 )
 """Messages of a controller that may answer later."""
+_NO_CLUSTER = "res_nsearch error: Unknown host"
+"""Without a configuration file, the name service that would know the controller has none."""
 
 
 class ProgramAnswer(Struct, frozen=True):
@@ -109,7 +111,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def _is_passing(message: str) -> bool:
-    return any(text in message for text in _TRANSIENT)
+    return _NO_CLUSTER not in message and any(text in message for text in _TRANSIENT)
 
 
 def describe_failure(program: str, answer: ProgramAnswer) -> str:

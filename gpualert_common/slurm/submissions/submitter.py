@@ -29,6 +29,7 @@ _REFUSALS = (
     "sbatch: error: Batch script",
     "sbatch: error: This does not look like a batch script",
     "sbatch: error: Unable to open file",
+    "sbatch: fatal: Could not establish a configuration source",
     'Try "sbatch --help" for more information',
 )
 """Messages of sbatch that submitted nothing."""
