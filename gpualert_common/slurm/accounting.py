@@ -11,7 +11,13 @@ from collections.abc import Iterable
 from gpualert_common.quantities import MOST_SECONDS
 from gpualert_common.slurm.commands import DEADLINE_S, run_command
 from gpualert_common.slurm.controller import select_cluster
-from gpualert_common.slurm.fields import clean_text, format_time, parse_number, parse_time
+from gpualert_common.slurm.fields import (
+    clean_text,
+    format_time,
+    parse_exit_code,
+    parse_number,
+    parse_time,
+)
 from gpualert_common.slurm.states import StateText, parse_state
 from gpualert_common.structs import Struct, replace
 
@@ -93,7 +99,7 @@ def parse_jobs(lines: Iterable[str], job_id: str) -> list[SlurmJob]:
             continue
         raw, state, exit_code, start, end, limit, tasks, nodes = words
         number, _dot, step = raw.partition(".")
-        code, signal = _parse_exit_code(exit_code)
+        code, signal = parse_exit_code(exit_code)
         times = parse_time(start), parse_time(end)
         nodes = clean_text(nodes)
         if not step:
@@ -132,9 +138,3 @@ def find_next_start(jobs: Iterable[SlurmJob], chosen: SlurmJob) -> SlurmJob | No
     listed = list(jobs)
     after = listed[listed.index(chosen) + 1 :]
     return after[-1] if after else None
-
-
-def _parse_exit_code(text: str) -> tuple[int | None, int | None]:
-    """Return exit code and signal from "1:0" or "0:9"."""
-    code, _colon, signal = text.partition(":")
-    return parse_number(code), parse_number(signal)

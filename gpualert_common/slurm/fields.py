@@ -23,6 +23,12 @@ def parse_time(text: str) -> float | None:
     return float(number) if number and is_time(number) else None
 
 
+def parse_exit_code(text: str) -> tuple[int | None, int | None]:
+    """Return exit code and signal from "1:0" or "0:9"."""
+    code, _colon, signal = text.partition(":")
+    return parse_number(code), parse_number(signal)
+
+
 def clean_text(text: str) -> str:
     """Return a text that people may have written, without control characters."""
     return "".join(one for one in text[:_MOST_CHARS] if one.isprintable()).strip()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from gpualert_common.errors import SlurmError
 from gpualert_common.slurm.controller import UNKNOWN_JOB, read_setting, select_cluster
-from gpualert_common.slurm.fields import format_time, parse_number, parse_time
+from gpualert_common.slurm.fields import format_time, parse_exit_code, parse_number, parse_time
 from gpualert_common.slurm.invocation import QUERY_S, ask
 from gpualert_common.slurm.states import FINAL
 from gpualert_common.structs import Struct
@@ -122,15 +122,15 @@ def read_accounted_tasks(job_id: str, cluster: str = "") -> list[BatchTask]:
         states = state.split()
         if not states or not is_slurm_id(shown) or len(found) >= MOST_TASKS:
             continue
-        code, signal = _parse_status(status)
+        code, signal = parse_exit_code(status)
         found[shown] = BatchTask(
             raw,
             shown,
             states[0],
             name=name,
             user=user,
-            exit_code=code,
-            exit_signal=signal,
+            exit_code=code or 0,
+            exit_signal=signal or 0,
             nodes=nodes,
             started_at=parse_time(start),
             ended_at=parse_time(end),
@@ -249,7 +249,7 @@ _WHOLE_LINES = frozenset(("Command", "WorkDir", "Comment", "StdErr", "StdIn", "S
 
 
 def _make_task(job_id: str, fields: dict[str, str]) -> BatchTask:
-    code, signal = _parse_status(fields.get("ExitCode", ""))
+    code, signal = parse_exit_code(fields.get("ExitCode", ""))
     array, task = fields.get("ArrayJobId", ""), fields.get("ArrayTaskId", "")
     restarts = fields.get("Restarts", "0")
     host = fields.get("BatchHost", "")
@@ -262,8 +262,8 @@ def _make_task(job_id: str, fields: dict[str, str]) -> BatchTask:
         user=fields.get("UserId", "").partition("(")[0],
         uid=parse_number(fields.get("UserId", "").rpartition("(")[2].removesuffix(")")),
         comment=fields.get("Comment", ""),
-        exit_code=code,
-        exit_signal=signal,
+        exit_code=code or 0,
+        exit_signal=signal or 0,
         stdout=_complete_path(fields.get("StdOut", ""), host),
         stderr=_complete_path(fields.get("StdErr", ""), host),
         batch_host=host,
@@ -282,10 +282,3 @@ def _complete_path(path: str, host: str) -> str:
     for pattern, value in patterns.items():
         path = path.replace(pattern, value)
     return path
-
-
-def _parse_status(text: str) -> tuple[int, int]:
-    """Return the exit code and the signal of "1:0"."""
-    code, _, signal = text.partition(":")
-    numbers = [int(one) if one.isdigit() and len(one) < 9 else 0 for one in (code, signal)]
-    return numbers[0], numbers[1]

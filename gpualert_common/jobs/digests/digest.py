@@ -13,6 +13,8 @@ from gpualert_common.model import SCHEMA, Attribution, Disposition, Retry
 from gpualert_common.quantities import Number, Seconds, Time
 from gpualert_common.structs import Struct, field
 
+MOST_RANKS = 1 << 20
+"""Limit of every rank, node and number of them: no job has a million of them."""
 MOST_BYTES = 16 << 10
 """Limit of a digest as it is stored."""
 

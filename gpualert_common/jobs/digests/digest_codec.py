@@ -14,14 +14,12 @@ import msgspec
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
-from gpualert_common.jobs.digests.digest import ClockOffset, Digest
+from gpualert_common.jobs.digests.digest import MOST_RANKS, ClockOffset, Digest
 from gpualert_common.model import SCHEMA
 from gpualert_common.printable_text import make_printable
 from gpualert_common.quantities import MOST_SECONDS
 from gpualert_common.structs import Struct
 
-MOST_RANKS = 1 << 20
-"""Limit of every rank, node and number of them: no job has a million of them."""
 _MOST_COUNT = 1 << 53
 _MOST_TEXT = 4000
 

@@ -12,6 +12,7 @@ from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RecordError
 from gpualert_common.jobs.digests.bounding import fit_digest
 from gpualert_common.jobs.digests.digest import (
+    MOST_RANKS,
     ClockOffset,
     Digest,
     DigestObservation,
@@ -251,7 +252,7 @@ def make_digest(record: Record, renewal: Renewal = Renewal()) -> Digest:  # noqa
 
 
 def _find_count(value: object) -> int | None:
-    return value if is_number(value) and 0 <= value < 1 << 20 else None
+    return value if is_number(value) and 0 <= value < MOST_RANKS else None
 
 
 def _find_finite(value: float | None) -> float | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from gpualert_common.jobs.digests.digest import (
+    MOST_RANKS,
     ClockBasis,
     Digest,
     DigestObservation,
@@ -23,7 +24,6 @@ from gpualert_common.structs import Struct, replace
 
 MOST_NODES = 20_000
 """Nodes of a job; a larger number in a digest is damage."""
-MOST_RANKS = 1_000_000
 _UNKNOWN_CLOCK_ERROR_S = 2.0
 """Error of a clock that was not compared: nodes of a cluster are synchronized to well below it."""
 _STORING_S = 60.0
