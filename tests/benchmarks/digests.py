@@ -19,6 +19,9 @@ from tests.benchmarks.restraint import descendants
 
 RANKS = 8
 MOST_PERCENT = 0.5
+MOST_ADDED_PERCENT = 2.5
+"""The digests, and the readings of the stacks of all ranks: these take 2 % at most."""
+_WITH_RANKS = f"all our processes, {RANKS} ranks of Python"
 _SETTLING_S = 8
 """Time until the helper has started, and written its first two digests."""
 _MEASURED_S = 40
@@ -39,11 +42,15 @@ def measure(bench: Bench) -> Row:
         ("launch and end of true", "ms", 10, _time_launch),
         ("end of a run of 3 s", "ms", 10, _time_end),
         ("all our processes", "% of a core", 3, _measure_all),
+        (_WITH_RANKS, "% of a core", 3, _measure_with_ranks),
     ):
         ways = {name: way(bench, given) for name, given in options.items()}
         found = interleave(ways, bench.amount(rounds, 1))
         for name, figures in found.items():
             row.add(f"{what}, {name}", figures, unit)
+        if what == _WITH_RANKS:
+            added = statistics.median(found["with digests"]) - statistics.median(found["without"])
+            row.promise("added, stacks of the ranks read", added, MOST_ADDED_PERCENT, unit)
     helper = row.add("the helper process", _measure_helper(bench, place), "% of a core")
     row.promise("the helper process", helper.median, MOST_PERCENT, "% of a core")
     sizes = _measure_sizes(bench, place)
@@ -82,15 +89,27 @@ def _time_run(bench: Bench, options: tuple[str, ...], *command: str) -> float:
     return time.perf_counter() - began
 
 
-def _measure_all(bench: Bench, options: tuple[str, ...]) -> Callable[[], float]:
-    """Return a way that measures all processes of ours next to a quiet training."""
+def _measure_all(
+    bench: Bench, options: tuple[str, ...], command: list[str] | None = None
+) -> Callable[[], float]:
+    """Return a way that measures all processes of ours next to a command, else a quiet training."""
 
     def run() -> float:
-        with _start(bench, options, bench.child("quiet", 1000)) as pid:
+        with _start(bench, options, command or bench.child("quiet", 1000)) as pid:
             time.sleep(bench.amount(_SETTLING_S, 3))
             return _percent(bench, [pid, *(one for one in descendants(pid) if not _trains(one))])
 
     return run
+
+
+def _measure_with_ranks(bench: Bench, options: tuple[str, ...]) -> Callable[[], float]:
+    """Return a way that measures all processes of ours next to several ranks that do nothing."""
+    return _measure_all(bench, options, _ranks_command(bench))
+
+
+def _ranks_command(bench: Bench) -> list[str]:
+    """Return a command that runs ranks of Python."""
+    return ["sh", "-c", _START_RANKS, bench.ours.python, str(RANKS - 1), str(RANKS), _IDLE_RANK]
 
 
 def _measure_helper(bench: Bench, options: tuple[str, ...]) -> list[float]:
@@ -110,9 +129,7 @@ def _percent(bench: Bench, processes: list[int]) -> float:
 
 def _measure_sizes(bench: Bench, options: tuple[str, ...]) -> dict[str, int]:
     """Return the sizes of a live digest of idle ranks with GPUs and stacks, and of the last one."""
-    ranks = (str(RANKS - 1), str(RANKS), _IDLE_RANK)
-    command = ["sh", "-c", _START_RANKS, bench.ours.python, *ranks]
-    with _start(bench, options, command, simulate_gpus(bench)) as pid:
+    with _start(bench, options, _ranks_command(bench), simulate_gpus(bench)) as pid:
         live = _await_digest(bench, _has_all_ranks)
         subprocess.run(
             [bench.ours.program, "stacks"],
@@ -174,4 +191,6 @@ def _arguments(pid: int) -> list[bytes]:
 
 
 def _trains(pid: int) -> bool:
-    return any(one.endswith(b"child.py") for one in _arguments(pid)[:4])
+    arguments = _arguments(pid)
+    is_rank = any(one in arguments for one in (_START_RANKS.encode(), _IDLE_RANK.encode()))
+    return is_rank or any(one.endswith(b"child.py") for one in arguments[:4])

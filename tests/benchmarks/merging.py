@@ -15,9 +15,12 @@ from tests.benchmarks.measure import Row
 from tests.jobs.composed_job import END, KEY, compose, end, lose, store
 
 NODES = 750
+MANY_NODES = 5000
 MOST_S = 1.0
 """Together with their reading from the store, which takes longer."""
 MOST_MB = 20.0
+MOST_CONCLUDING_S = 2.0
+"""For many nodes: seven times those of a large job."""
 _MB = 1e6
 
 
@@ -34,6 +37,10 @@ def measure(bench: Bench) -> Row:
     memory = row.add("memory of the merger", [_measure_memory(digests)], "MB")
     row.promise("both", total.median, MOST_S, "s")
     row.promise("memory of the merger", memory.median, MOST_MB, "MB")
+    many = _make_digests(bench.amount(MANY_NODES, 20))
+    name = f"concluding, {len(many)} nodes"
+    concluding = row.add(name, [_time(many)[1] for _round in rounds], "s")
+    row.promise(name, concluding.median, MOST_CONCLUDING_S, "s")
     return row
 
 
