@@ -87,7 +87,7 @@ def reconcile(
         if entry.state is EntryState.HELD and (
             not leaves_to_guardian or entry.can_be_sent_with(secrets or {})
         ):
-            change = plan.change_of_held(entry.due)
+            change = plan.change_of_held(entry.fields)
             if change:
                 entry.change((EntryState.HELD,), **change)
         elif is_left and entry.channel in own:

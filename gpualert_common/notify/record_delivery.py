@@ -12,7 +12,7 @@ from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.notify.alert_processes import Secrets, send_all
 from gpualert_common.notify.entry import OPEN, UNSENT, EntryState, OutboxEntry
 from gpualert_common.notify.job_delivery import JobDelivery, agree
-from gpualert_common.notify.job_part import read_part
+from gpualert_common.notify.job_part import JobPart, read_part
 from gpualert_common.notify.job_warnings import retire_warnings
 from gpualert_common.notify.reconciliation import queue_warnings, reconcile
 from gpualert_common.notify.schedule import DUE, AlertAction
@@ -66,7 +66,11 @@ def deliver(
         else agree(record, list_values(secrets), is_wanted=is_wanted)
     )
     with agreement as job:
+        told: JobPart | None = None
         for _wait in job.reach(max(retry_for_s / 2, agree_within_s)):
+            if job.part != told:  # why it is held
+                told = job.part
+                _, entries = reconcile(record, extra_channels, secrets=secrets, job=told)
             on_progress(_reload(entries))
         decision, entries = reconcile(
             record, extra_channels, send_now=send_now, secrets=secrets, job=job.part

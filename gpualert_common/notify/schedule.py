@@ -133,12 +133,13 @@ class Schedule:
         """Reason for which a new entry is held, other than another attempt; empty for none."""
         return self.decision.because if self.decision.action is AlertAction.AGREE else ""
 
-    def change_of_held(self, due: float) -> EntryFields:
-        """Return the changes of a held entry that is ``due`` then; empty for none."""
+    def change_of_held(self, held: EntryFields) -> EntryFields:
+        """Return the changes of a held entry with these fields; empty for none."""
+        due, because = held["due"] or 0.0, held.get("because")
         match self.decision.action:
             case AlertAction.SEND:
                 return {"state": EntryState.PENDING, "due": 0.0}
-            case AlertAction.AGREE if due != 0.0:
+            case AlertAction.AGREE if due != 0.0 or because != self.decision.because:
                 return {"due": 0.0, "because": self.decision.because}
             case AlertAction.SKIP:
                 return {"state": EntryState.SUPERSEDED, "because": self.decision.because}

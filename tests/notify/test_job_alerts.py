@@ -210,6 +210,8 @@ def test_part_decides(
     decision, found = reconcile(record)
     assert decision.action is decided
     assert [entry.state for entry in found] == [state]
+    has_reason = state is not EntryState.PENDING
+    assert (found[0].fields.get("because") == "sent by gpu3") is has_reason
 
 
 def test_alert_taken_over(lab: Lab) -> None:

@@ -171,11 +171,15 @@ def test_held_entry() -> None:
         (SEND, {"state": "pending", "due": 0.0}),
         (SKIP, {"state": "superseded", "because": "why"}),
         (HOLD, {"due": 5.0}),
+        (AGREE, {"due": 0.0, "because": "why"}),
         (WAIT, {}),
     ):
         plan = Schedule(AlertDecision(action, "why", 5.0), [])
-        assert plan.change_of_held(4.0) == changes
-    assert Schedule(AlertDecision(HOLD, "why", 5.0), []).change_of_held(5.0) == {}
+        assert plan.change_of_held({"due": 4.0}) == changes
+    assert Schedule(AlertDecision(HOLD, "why", 5.0), []).change_of_held({"due": 5.0}) == {}
+    agreed = Schedule(AlertDecision(AGREE, "why"), [])
+    assert agreed.change_of_held({"due": 0.0, "because": "why"}) == {}
+    assert agreed.change_of_held({"due": 0.0, "because": "else"})["because"] == "why"
 
 
 @pytest.mark.parametrize(
