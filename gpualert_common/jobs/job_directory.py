@@ -120,6 +120,11 @@ class JobDirectory:
         """Return the file of the digest of a run; None where it has none.  Raises StoreError."""
         return self.store.find_file(self._path(_DIGESTS, run_id))
 
+    def find_stored(self, run_id: str) -> StoredDigest | None:
+        """Return the digest of a run; None where it has none.  Raises StoreError."""
+        file = self.find_digest(run_id)
+        return None if file is None else self.read_digest(file)
+
     def read_digest(self, file: StoredFile) -> StoredDigest | None:
         """Return a digest; None where it is damaged or gone.  Raises StoreError.
 

@@ -211,9 +211,11 @@ class _Negotiation:
         while True:
             next_at = self._now() + _RETRY_S
             if not self._last.is_published:
-                own = self._publish(directory)
+                own, is_published = self._publish(directory)
                 if is_wanted and alert is None and own is not None:
                     alert = JobAlert(directory, own, latest_at=self._latest_at, threads=THREADS)
+                if alert is not None and is_published:
+                    alert.note_published(self._now())
             if alert is not None:
                 step = alert.step(self._now())
                 self._answer(_take_step(self._last, step))
@@ -227,15 +229,15 @@ class _Negotiation:
                 self._note(alert.note_sent if word == _SENT else alert.note_refused)
                 return
 
-    def _publish(self, directory: JobDirectory) -> Digest | None:
-        """Return the last digest of the run, published or not; None while it has no end."""
+    def _publish(self, directory: JobDirectory) -> tuple[Digest | None, bool]:
+        """Return the last digest of the run, None while it has no end, and if it is published."""
         try:
             own = publish_final(self._record, directory, self._known_secrets)
         except StoreError:
             self._answer(self._last)
-            return make_final_digest(self._record, self._known_secrets)
+            return make_final_digest(self._record, self._known_secrets), False
         self._answer(replace(self._last, is_published=True))
-        return own
+        return own, True
 
     def _note(self, note: Callable[[float], None]) -> None:
         deadline = self._now() + NOTE_S

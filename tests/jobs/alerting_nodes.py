@@ -129,6 +129,7 @@ class AlertedJob:
         node = AlertedNode(own, store, **changes)  # type: ignore[arg-type]
         if node.publishes:
             JobDirectory(self.store(), KEY).write_digest(own)
+            node.alert.note_published(own.at)
         return node
 
     def run(self, nodes: Iterable[AlertedNode], until: float = END + 4000.0) -> list[SentAlert]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from gpualert_common.jobs.alerts.store_outage import (
     CASCADE_ALONE_AFTER_S,
     RETURN_S,
 )
-from gpualert_common.jobs.digests.digest import Digest
+from gpualert_common.jobs.digests.digest import ClockOffset, Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.structs import replace
 from tests.jobs.alerting_nodes import SENDING, AlertedJob, AlertedNode, fail_between
@@ -416,3 +417,33 @@ def test_requests_grow_with_the_nodes_only(job: AlertedJob, nodes: int) -> None:
     assert owner.own.host == job.sent[0].host
     assert owner.store.requests < 3 * nodes + 60
     assert max(one.store.requests for one in others) < 30
+
+
+def test_clock_that_was_compared_with_nothing(job: AlertedJob) -> None:
+    """A run that ended before its clock was compared is no later attempt, however wrong that is."""
+    ahead_s = 500.0
+    early = [end(compose(i, started_at=END - 20.0), "config", END) for i in range(7)]
+    job.run([job.add(one) for one in early], END + 20.0)
+    late = end(compose(7, started_at=END - 15.0), "config", END + 20.0)
+    late = replace(shift(late, ahead_s), clock=ClockOffset())
+    node = job.add(late, starts_at=END + 23.0 + ahead_s)
+    stamp = END + 22.0
+    os.utime(job.place / KEY / "digests" / f"{late.run_id}.json", (stamp, stamp))
+    job.run([node])
+    assert [(one.attempt, one.number) for one in job.sent] == [(1, 1)]
+
+
+def test_digest_that_was_published_late(job: AlertedJob) -> None:
+    """A job whose last nodes could not publish their ends for long has its alert once they can."""
+    nodes, first = 40, 10
+    for node in range(nodes):
+        JobDirectory(job.store(), KEY).write_digest(compose(node, nodes))
+    own = [end(compose(node, nodes), "none", END) for node in range(nodes)]
+    job.run([job.add(one) for one in own[:first]], END + 150.0)
+    assert not job.sent
+    published_at = END + 200.0
+    late = [job.add(one, starts_at=published_at) for one in own[first:]]
+    for one in late:
+        one.alert.note_published(published_at)
+    job.run(late)
+    assert [(one.attempt, one.number) for one in job.sent] == [(1, 1)]

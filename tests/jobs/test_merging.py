@@ -238,6 +238,10 @@ def test_huge_job() -> None:
         (("ip-10-0-0-7", "ip-10-0-0-8"), "ip-10-0-0-[7-8]"),
         (("gpu09", "gpu10", "gpu100"), "gpu[09-10], gpu100"),
         (("x12345678901",), "x12345678901"),
+        (
+            [f"gpu{one:03d}" for one in (*range(1, 30, 2), *range(40, 60))],
+            "gpu[001,003,005,007,009,011,013,015] and 27 more",
+        ),
         ([f"{one}x" for one in "abcdefghij"], "ax, bx, cx, dx, ex, fx, gx, hx and 2 more"),
     ],
 )

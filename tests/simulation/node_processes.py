@@ -129,6 +129,8 @@ class NodeProcesses:
             next_at = self._local_now() + _RETRY_S
             if not is_published:
                 is_published = self._write(own, is_last=True)
+                if alert is not None and is_published:
+                    alert.note_published(self._local_now())
                 if is_published and not self._has_published:
                     self._has_published = True  # a sender that is started again does it again
                     self._outcome.published.append(self._clock.now())

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpualert_common.jobs.digests.digest import Digest
+from gpualert_common.jobs.digests.digest import ClockBasis, Digest
 from gpualert_common.jobs.job_directory import AlertClaim, ClaimRelease, JobDirectory
 from gpualert_common.jobs.renewal.clocks import correct_time
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 _ENDING = ".json"
 _MOST_DIGITS = 7
@@ -73,6 +73,20 @@ class ClaimedAttempt(Struct, frozen=True):
 def list_claims(directory: JobDirectory) -> ClaimTable:
     """Return the claims that the store has.  Raises StoreError."""
     return ClaimTable(file.name for file in directory.list_claims())
+
+
+def correct_clock(directory: JobDirectory, own: Digest) -> Digest:
+    """Return the digest of a run with the offset of its clock that all other nodes assume.
+
+    A run that ended before its first renewal has compared its clock with nothing: the stamp of its
+    digest shows what it is.  Raises StoreError.
+    """
+    if own.clock.basis is not ClockBasis.NONE:
+        return own
+    stored = directory.find_stored(own.run_id)
+    if stored is None:
+        return own
+    return replace(own, clock=replace(own.clock, offset_s=stored.offset_s))
 
 
 def find_attempt(directory: JobDirectory, table: ClaimTable, own: Digest) -> ClaimedAttempt:

@@ -17,6 +17,7 @@ from gpualert_common.jobs.alerts.alert_additions import has_failed, may_change_c
 from gpualert_common.jobs.alerts.alert_claims import (
     ClaimedAttempt,
     ClaimName,
+    correct_clock,
     find_attempt,
     list_claims,
 )
@@ -84,7 +85,6 @@ class JobAlert:
         self._own = own
         self._latest_at = latest_at
         self._reader = JobReader(directory, threads)
-        self._reader.add_own(own)
         self._place: ClaimedAttempt | None = None
         self._is_place_certain = False
         self._name: ClaimName | None = None
@@ -101,7 +101,12 @@ class JobAlert:
         self._listed_at: float | None = None
         self._merged_at = 0.0
         self._is_alone = False
+        self._visible_at = float("inf")
         self._outage = StoreOutage(own, latest_at)
+
+    def note_published(self, now: float) -> None:
+        """Note that the other nodes see the last digest of the run from the time ``now`` on."""
+        self._visible_at = now
 
     # -- steps -----------------------------------------------------------------------------
 
@@ -122,6 +127,8 @@ class JobAlert:
     def _step(self, now: float) -> JobAlertStep:
         table = list_claims(self._directory)
         if self._place is None:
+            self._own = correct_clock(self._directory, self._own)
+            self._reader.add_own(self._own)
             self._place = find_attempt(self._directory, table, self._own)
         for number in range(1, MOST_ALERTS + 1):
             name = table.find_last(self._place.attempt, number)
@@ -161,7 +168,7 @@ class JobAlert:
         if is_other and self._place is not None and self._place.earlier is None:
             self._place, self._is_place_certain = None, True
             return self._wait("the attempt of the run is looked up again", now)
-        visible_at = max(self._own.at, self._outage.failed_at)
+        visible_at = max(self._visible_at, self._outage.failed_at)
         because = reason_to_leave(self._own, claim, release, visible_at)
         return self._leave(because) if because else self._create(name.next_turn, claim, now)
 

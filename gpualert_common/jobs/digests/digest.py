@@ -17,6 +17,8 @@ MOST_RANKS = 1 << 20
 """Limit of every rank, node and number of them: no job has a million of them."""
 MOST_BYTES = 16 << 10
 """Limit of a digest as it is stored."""
+_STORING_S = 60.0
+"""A digest is stored within a minute of its time; a larger difference is that of the clocks."""
 
 
 class DigestState(StrEnum):
@@ -202,3 +204,16 @@ class StoredDigest(Struct, frozen=True):
 
     digest: Digest
     modified_at: float
+
+    @property
+    def ahead_s(self) -> float:
+        """Time of the digest less its stamp; 0 where the store gives none."""
+        return self.digest.at - self.modified_at if self.modified_at > 0 else 0.0
+
+    @property
+    def offset_s(self) -> float:
+        """Offset of the clock of its node: by the stamp where the node had compared nothing."""
+        clock = self.digest.clock
+        if clock.basis is not ClockBasis.NONE:
+            return clock.offset_s
+        return self.ahead_s if abs(self.ahead_s) > _STORING_S else 0.0

@@ -5,31 +5,37 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from gpualert_common.processes.rank_names import find_ranges
+
 _MOST_DIGITS = 9
 
 
 def fold_names(names: Iterable[str], most: int = 8) -> str:
-    """Return names with their numbers as ranges; of more than ``most`` parts the first ones."""
-    parts: dict[str, None] = {}
+    """Return names with their numbers as ranges; of more than ``most`` parts, and of more ranges of
+    one, the first ones."""
+    parts: dict[str, int] = {}  # with the number of names that each shows
     numbered: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in names:
         head, digits, tail = _split(name)
         if digits:
             numbered[head, tail].append(digits)
         else:
-            parts[name] = None
+            parts[name] = 1
+    count = len(parts)
     for (head, tail), digits_of in sorted(numbered.items()):
         is_padded = any(digits[0] == "0" and len(digits) > 1 for digits in digits_of)
         by_width: dict[int, set[int]] = defaultdict(set)
         for digits in digits_of:
             by_width[len(digits) if is_padded else 0].add(int(digits))
         for width, numbers in sorted(by_width.items()):
-            ranges = _ranges(sorted(numbers), width)
-            is_one = len(ranges) == 1 and "-" not in ranges[0]
-            parts[head + (ranges[0] if is_one else f"[{','.join(ranges)}]") + tail] = None
-    shown = list(parts)[:most]
-    more = f" and {len(parts) - most} more" if len(parts) > most else ""
-    return ", ".join(shown) + more
+            count += len(numbers)
+            ranges = find_ranges(numbers)[:most]
+            texts = [_format_range(low, high, width) for low, high in ranges]
+            is_one = len(numbers) == 1
+            text = head + (texts[0] if is_one else f"[{','.join(texts)}]") + tail
+            parts[text] = sum(high - low + 1 for low, high in ranges)
+    left = count - sum(list(parts.values())[:most])
+    return ", ".join(list(parts)[:most]) + (f" and {left} more" if left else "")
 
 
 def _split(name: str) -> tuple[str, str, str]:
@@ -46,14 +52,5 @@ def _split(name: str) -> tuple[str, str, str]:
     return label[:begin], label[begin:end], label[end:] + dot + domain
 
 
-def _ranges(numbers: list[int], width: int) -> list[str]:
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return [
-        f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}"
-        for low, high in found
-    ]
+def _format_range(low: int, high: int, width: int) -> str:
+    return f"{low:0{width}d}" if low == high else f"{low:0{width}d}-{high:0{width}d}"

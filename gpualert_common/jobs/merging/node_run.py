@@ -26,8 +26,6 @@ MOST_NODES = 20_000
 """Nodes of a job; a larger number in a digest is damage."""
 _UNKNOWN_CLOCK_ERROR_S = 2.0
 """Error of a clock that was not compared: nodes of a cluster are synchronized to well below it."""
-_STORING_S = 60.0
-"""A digest is stored within a minute of its time; a larger difference is that of the clocks."""
 _MOST_ERROR_S = 3600.0
 _MOST_OFFSET_S = 10 * 365 * 86400.0
 _MOST_TIME = 1e11
@@ -87,13 +85,11 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
     """Return the facts of a digest with corrected times; never fails on its content."""
     digest = stored.digest
     clock = digest.clock
-    offset_s = _keep_bounded(clock.offset_s, _MOST_OFFSET_S) or 0.0
+    offset_s = _keep_bounded(stored.offset_s, _MOST_OFFSET_S) or 0.0
     error_s = min(abs(_keep_bounded(clock.error_s, _MOST_TIME) or 0.0), _MOST_ERROR_S)
     stamp = _shift(stored.modified_at, 0.0)
     if clock.basis is ClockBasis.NONE:
-        own_at = _shift(digest.at, 0.0)
-        ahead_s = 0.0 if stamp is None or own_at is None else own_at - stamp
-        offset_s = ahead_s if abs(ahead_s) > _STORING_S else 0.0
+        ahead_s = _keep_bounded(stored.ahead_s, _MOST_OFFSET_S) or 0.0
         error_s = min(max(_UNKNOWN_CLOCK_ERROR_S, abs(ahead_s)), _MOST_ERROR_S)
     at = _shift(digest.at, offset_s) or stamp or 0.0
     has_stamps = clock.basis is not ClockBasis.PEERS
