@@ -28,8 +28,9 @@ from gpualert_common.structs import Struct, replace
 
 SILENCE_S = 120.0
 """Time without a step after which the store counts as hanging: several times its own deadline."""
-NOTE_S = 60.0
-"""Time in which the store is to take the note that the alert was sent."""
+NOTE_S = 150.0
+"""Time in which the store is to take the note that the alert was sent: less than the lease of an
+owner that had decided to send."""
 _RETRY_S = 15.0
 THREADS = 16
 _POLL_S = 0.2

@@ -461,6 +461,13 @@ LOSSES = [
         words="gpu0 completed; 7 nodes lost it as a peer",
     ),
     Case(
+        "a node is silent since one of its ranks failed: it is not the node that was lost",
+        lambda: [fail_rank(compose(3, at=END + 0.5), 29, 1), *others(3)],
+        *("unknown", "gpu3", 29),
+        now=LATER,
+        words="Rank 29 ended with exit status 1 on gpu3",
+    ),
+    Case(
         "a node is silent since before",
         lambda: [compose(3, at=END - 4), *others(3)],
         *("node_failure", "gpu3"),

@@ -123,14 +123,16 @@ def _find_in_reports(
 
 
 def find_silent(nodes: Sequence[JobNode], losses: Sequence[Failure]) -> tuple[JobNode, ...]:
-    """Return the nodes without an end that were last heard of before the others lost a peer."""
+    """Return the nodes without an end or a failure that were last heard of before the others lost
+    a peer."""
     if not losses:
         return tuple(node for node in nodes if node.state is NodeState.SILENT)
     limit = min(one.ends for one in losses) + _SLACK_S
     return tuple(
         node
         for node in nodes
-        if (node.state is NodeState.SILENT or (node.is_overdue and not node.failures))
+        if not node.failures
+        and (node.state is NodeState.SILENT or node.is_overdue)
         and node.heard_at <= limit + max(run.interval_s for run in node.runs)
     )
 
