@@ -497,6 +497,17 @@ LOSSES = [
         is_settled=False,
     ),
     Case(
+        "more nodes are silent than fail at once",
+        lambda: [
+            *(compose(node, at=END - 4) for node in range(1, 6)),
+            *(lose(node, END + 1.5) for node in (0, 6, 7)),
+        ],
+        *("collective", None),
+        now=AT_LAST,
+        most=0.5,
+        words="3 nodes lost a peer, and nothing was heard of 5 nodes: gpu[1-5]",
+    ),
+    Case(
         "two nodes are silent, and others name a rank of one",
         lambda: [compose(3, at=END - 4), compose(4, at=END - 6), *others(3, 4, lost_rank=26)],
         *("node_failure", "gpu3"),

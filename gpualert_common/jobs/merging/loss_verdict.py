@@ -60,6 +60,18 @@ def describe_loss(facts: JobFacts, loss: Loss) -> JobVerdictParts:
     match loss.kind:
         case LossKind.SILENT_NODE | LossKind.SILENT_NODES:
             return _describe_silence(loss, parts, lost)
+        case LossKind.MANY_SILENT:
+            return replace(
+                parts,
+                headline=f"Communication between the nodes failed: {lost} lost a peer, and nothing"
+                f" was heard of {count_nodes_in_words(len(loss.nodes))}: {names}",
+                culprits=(),
+                cannot_decide=(
+                    "whether these nodes failed, or lost the network or the job directory",
+                    "which node failed first: each only reports that a peer was lost",
+                ),
+                do=("look at the state of these nodes, and of the job directory", _RESTART),
+            )
         case LossKind.NEVER_STARTED:
             return _describe_missing(facts, parts)
         case LossKind.SPLIT:

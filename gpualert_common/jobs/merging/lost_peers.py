@@ -26,6 +26,9 @@ REPORTING_RANKS = "reporting_ranks"
 """Detail of the verdict of a node: its ranks that reported a lost peer."""
 
 _SLACK_S = 2.0
+_FEW_NODES, _FEW_SHARE = 4, 0.1
+"""Machines fail one by one: where more nodes are silent at once, the store most probably failed for
+them, and what the others report explains more."""
 
 
 class LossKind(StrEnum):
@@ -33,6 +36,7 @@ class LossKind(StrEnum):
 
     SILENT_NODE = "silent_node"
     SILENT_NODES = "silent_nodes"
+    MANY_SILENT = "many_silent"
     NEVER_STARTED = "never_started"
     SPLIT = "split"
     STALL = "stall"
@@ -75,7 +79,7 @@ def explain_losses(
     ]
     stall = find_stall(nodes, first)
     silent = find_silent(nodes, losses)
-    if silent:
+    if silent and len(silent) <= max(_FEW_NODES, _FEW_SHARE * len(nodes)):
         return _explain_silence(silent, named)
     split = _find_split(named)
     if split is not None:
@@ -84,6 +88,8 @@ def explain_losses(
         culprits = _nodes_of(stall.ranks, ranks)
         confidence = 0.85 if stall.is_certain else 0.6
         return Loss(LossKind.STALL, confidence, culprits, stall.ranks, stall=stall)
+    if silent:
+        return Loss(LossKind.MANY_SILENT, 0.5, silent)
     if len(nodes) == 1 and not missing:
         return Root(losses[0])
     unexplained = _find_first_unexplained(losses)
