@@ -14,7 +14,7 @@ from pathlib import Path
 from gpualert_common.jobs.digests.digest import MOST_BYTES
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row, interleave
-from tests.benchmarks.observing import cpu_ns, simulate_gpus
+from tests.benchmarks.observing import children_cpu_ns, cpu_ns, simulate_gpus
 from tests.benchmarks.restraint import descendants
 
 RANKS = 8
@@ -122,9 +122,14 @@ def _measure_helper(bench: Bench, options: tuple[str, ...]) -> list[float]:
 
 def _percent(bench: Bench, processes: list[int]) -> float:
     seconds = bench.amount(_MEASURED_S, 1)
-    before = sum(map(cpu_ns, processes))
+    before = _cpu_ns(processes)
     time.sleep(seconds)
-    return (sum(map(cpu_ns, processes)) - before) / 1e9 / seconds * 100
+    return (_cpu_ns(processes) - before) / 1e9 / seconds * 100
+
+
+def _cpu_ns(processes: list[int]) -> int:
+    """Return the CPU time of processes, with that of the programs that they ran, as py-spy."""
+    return sum(cpu_ns(one) + children_cpu_ns(one) for one in processes)
 
 
 def _measure_sizes(bench: Bench, options: tuple[str, ...]) -> dict[str, int]:
