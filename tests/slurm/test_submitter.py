@@ -86,8 +86,10 @@ def test_submission_with_an_unknown_result_is_not_repeated(
     [
         "error: Unable to open file a.sh",
         "error: Batch script is empty!",
-        "error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n"
-        "sbatch: fatal: Could not establish a configuration source",
+        (
+            "error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n"
+            "sbatch: fatal: Could not establish a configuration source"
+        ),
     ],
 )
 def test_script_that_sbatch_refuses_is_not_looked_for(

@@ -14,7 +14,7 @@ from gpualert_common.jobs.merging.attempts import list_attempts
 from gpualert_common.jobs.merging.job_facts import JobFacts, collect_facts
 from gpualert_common.jobs.merging.job_nodes import JobNode
 from gpualert_common.jobs.merging.job_verdict import make_verdict, part_of
-from gpualert_common.jobs.merging.node_run import NodeRun, hear_again, summarize_digest
+from gpualert_common.jobs.merging.node_run import NodeRun, note_stamp, summarize_digest
 from gpualert_common.jobs.merging.verdict_parts import JobVerdictParts
 from gpualert_common.jobs.merging.waiting import find_due_time
 from gpualert_common.processes.rank_names import format_numbers
@@ -47,7 +47,7 @@ class JobMerger:
         """Add the stamp of a digest that cannot be read: the run lived when it was written."""
         known = self._runs.get(run_id)
         if known is not None:
-            self._runs[run_id] = hear_again(known, modified_at)
+            self._runs[run_id] = note_stamp(known, modified_at)
 
     @property
     def heard_at(self) -> float:

@@ -128,7 +128,7 @@ def summarize_digest(stored: StoredDigest) -> NodeRun:
     )
 
 
-def hear_again(run: NodeRun, modified_at: float) -> NodeRun:
+def note_stamp(run: NodeRun, modified_at: float) -> NodeRun:
     """Return a run that lived when it wrote a digest, of which only the stamp is known."""
     stamp = _shift(modified_at, 0.0)
     is_later = run.has_stamps and stamp is not None and stamp > run.heard_at
