@@ -36,9 +36,22 @@ def test_one_node(fault: str) -> None:
     assert [one.answer for one in results if not one.is_right] == []
 
 
-def test_slow_reading_of_many_digests() -> None:
-    """A node that ends while the digests of 750 nodes are read for a minute is not lost."""
-    assert run_trial("exception", "store_slow", 23, 750).is_right
+@pytest.mark.parametrize(
+    ("fault", "disturbance", "seed"),
+    [
+        pytest.param("exception", "store_slow", 23, id="ended-while-digests-are-read-for-a-minute"),
+        pytest.param("straggler", "store_failing", 134, id="published-late"),
+        pytest.param("wrong_config", "clocks_off", 102, id="clock-compared-with-nothing"),
+        pytest.param("wrong_config", "clocks_off", 36, id="several-late-nodes-of-one-attempt"),
+        pytest.param("node_dead", "digests_cut", 39, id="cut-digest-of-a-node-that-lives"),
+        pytest.param(
+            "network_split", "store_failing", 145, id="more-silent-nodes-than-fail-at-once"
+        ),
+    ],
+)
+def test_large_job(fault: str, disturbance: str, seed: int) -> None:
+    """One right alert goes out about a job of 750 nodes, whatever happens to many of them."""
+    assert run_trial(fault, disturbance, seed, 750).is_right
 
 
 def test_results_are_continued(tmp_path: Path) -> None:

@@ -107,7 +107,9 @@ def find_attempt(directory: JobDirectory, table: ClaimTable, own: Digest) -> Cla
             return ClaimedAttempt(attempt)
         is_of_known = claim.release is ClaimRelease.SAME_ATTEMPT and known is not None
         if started_at <= claim.claimed_at:
-            return ClaimedAttempt(known[0] if is_of_known and known else attempt)
+            if known is None:
+                return ClaimedAttempt(attempt)
+            return ClaimedAttempt(known[0]) if is_of_known else ClaimedAttempt(attempt, known[1])
         if not is_of_known:
             known = (attempt, claim)
     return ClaimedAttempt(1) if known is None else ClaimedAttempt(known[0] + 1, known[1])

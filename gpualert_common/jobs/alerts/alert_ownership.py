@@ -86,7 +86,7 @@ class JobAlert:
         self._latest_at = latest_at
         self._reader = JobReader(directory, threads)
         self._place: ClaimedAttempt | None = None
-        self._is_place_certain = False
+        self._looked_up: ClaimName | None = None
         self._name: ClaimName | None = None
         self._claim: AlertClaim | None = None
         self._owned_since = 0.0
@@ -164,9 +164,8 @@ class JobAlert:
         self, name: ClaimName, claim: AlertClaim, release: ClaimRelease, now: float
     ) -> JobAlertStep:
         """Take a released claim, or leave it."""
-        is_other = release is ClaimRelease.SAME_ATTEMPT and not self._is_place_certain
-        if is_other and self._place is not None and self._place.earlier is None:
-            self._place, self._is_place_certain = None, True
+        if release is ClaimRelease.SAME_ATTEMPT and name != self._looked_up:
+            self._place, self._looked_up = None, name
             return self._wait("the attempt of the run is looked up again", now)
         visible_at = max(self._visible_at, self._outage.failed_at)
         because = reason_to_leave(self._own, claim, release, visible_at)
