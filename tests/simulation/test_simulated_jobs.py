@@ -44,9 +44,7 @@ def test_one_node(fault: str) -> None:
         pytest.param("wrong_config", "clocks_off", 102, id="clock-compared-with-nothing"),
         pytest.param("wrong_config", "clocks_off", 36, id="several-late-nodes-of-one-attempt"),
         pytest.param("node_dead", "digests_cut", 39, id="cut-digest-of-a-node-that-lives"),
-        pytest.param(
-            "network_split", "store_failing", 145, id="many-silent-nodes"
-        ),
+        pytest.param("network_split", "store_failing", 145, id="many-silent-nodes"),
     ],
 )
 def test_large_job(fault: str, disturbance: str, seed: int) -> None:
