@@ -136,7 +136,7 @@ def test_death_of_the_worker(lab: Lab, database: None) -> None:
     script.write_text(_DAG)
     try:
         with subprocess.Popen([sys.executable, script], stdout=subprocess.DEVNULL) as worker:
-            until(lambda: has_begun(lab), "the job to begin", 60.0)
+            until(lambda: has_begun(lab), "the job to begin", 180.0)
             for pid in (worker.pid, lab.record().spec.supervisor_pid, lab.record().leader_pid):
                 assert pid
                 os.kill(pid, signal.SIGKILL)

@@ -70,7 +70,7 @@ class Runs:
         server = self._start(name, command, variables, subprocess.PIPE)
         output = server.stdout
         assert output is not None
-        until(lambda: output.readline() == b"listening\n", "the server to listen")
+        until(lambda: output.readline() == b"listening\n", "the server to listen", 120.0)
         return server
 
     def training(self, patience_s: int) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from tests.supervised import until
 
 pytestmark = pytest.mark.e2e
 
-START_S = 90.0
+START_S = 300.0
 SCRIPT = "<img src=x onerror=window.ran=1><script>window.ran=1</script>"
 MARKDOWN = "![p](http://192.0.2.1/p.png) [l](javascript:window.ran=1) `c` | \x1b[31mred\u202e"
 HOSTILE = f"{SCRIPT} {MARKDOWN}"
