@@ -21,7 +21,6 @@ RANKS = 8
 MOST_PERCENT = 0.5
 MOST_ADDED_PERCENT = 2.5
 """The digests, and the readings of the stacks of all ranks: these take 2 % at most."""
-_WITH_RANKS = f"all our processes, {RANKS} ranks of Python"
 _SETTLING_S = 8
 """Time until the helper has started, and written its first two digests."""
 _MEASURED_S = 40
@@ -42,15 +41,16 @@ def measure(bench: Bench) -> Row:
         ("launch and end of true", "ms", 10, _time_launch),
         ("end of a run of 3 s", "ms", 10, _time_end),
         ("all our processes", "% of a core", 3, _measure_all),
-        (_WITH_RANKS, "% of a core", 3, _measure_with_ranks),
+        (f"all our processes, {RANKS} ranks of Python", "% of a core", 3, _measure_with_ranks),
     ):
         ways = {name: way(bench, given) for name, given in options.items()}
         found = interleave(ways, bench.amount(rounds, 1))
-        for name, figures in found.items():
-            row.add(f"{what}, {name}", figures, unit)
-        if what == _WITH_RANKS:
-            added = statistics.median(found["with digests"]) - statistics.median(found["without"])
-            row.promise("added, stacks of the ranks read", added, MOST_ADDED_PERCENT, unit)
+        medians = {
+            name: row.add(f"{what}, {name}", figures, unit).median
+            for name, figures in found.items()
+        }
+    added = medians["with digests"] - medians["without"]  # of the last one, with ranks
+    row.promise("added, stacks of the ranks read", added, MOST_ADDED_PERCENT, "% of a core")
     helper = row.add("the helper process", _measure_helper(bench, place), "% of a core")
     row.promise("the helper process", helper.median, MOST_PERCENT, "% of a core")
     sizes = _measure_sizes(bench, place)

@@ -292,6 +292,24 @@ def test_old_alert_without_the_job_directory(lab: Lab, monkeypatch: pytest.Monke
     assert found.state is EntryState.SENT
 
 
+class _ToldError(Exception):
+    """Ends a delivery whose held alert says why."""
+
+
+def test_held_alert_says_why(lab: Lab) -> None:
+    """While the nodes cannot agree, the alert says why, as soon as that is known."""
+    (lab.home / "jobs").write_text("no directory")
+
+    def check(found: list[OutboxEntry]) -> None:
+        (entry,) = found
+        assert entry.state is EntryState.HELD
+        if "cannot be reached" in entry.fields.get("because", ""):
+            raise _ToldError
+
+    with pytest.raises(_ToldError):
+        deliver(job_run(lab), retry_for_s=60.0, on_progress=check)
+
+
 class _NotedError(Exception):
     """Ends a delivery whose alert is noted as sent."""
 

@@ -37,19 +37,20 @@ def test_one_node(fault: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "disturbance", "seed"),
+    ("fault", "disturbance", "seed", "nodes"),
     [
-        pytest.param("exception", "store_slow", 23, id="ended-while-digests-are-read-for-a-minute"),
-        pytest.param("straggler", "store_failing", 134, id="published-late"),
-        pytest.param("wrong_config", "clocks_off", 102, id="clock-compared-with-nothing"),
-        pytest.param("wrong_config", "clocks_off", 36, id="several-late-nodes-of-one-attempt"),
-        pytest.param("node_dead", "digests_cut", 39, id="cut-digest-of-a-node-that-lives"),
-        pytest.param("network_split", "store_failing", 145, id="many-silent-nodes"),
+        pytest.param("exception", "store_slow", 23, 750, id="ended-during-a-minute-of-reading"),
+        pytest.param("straggler", "store_failing", 134, 750, id="published-late"),
+        pytest.param("wrong_config", "clocks_off", 102, 750, id="clock-compared-with-nothing"),
+        pytest.param("wrong_config", "clocks_off", 36, 750, id="several-late-nodes-of-one-attempt"),
+        pytest.param("node_dead", "digests_cut", 39, 750, id="cut-digest-of-a-node-that-lives"),
+        pytest.param("network_split", "store_failing", 145, 750, id="many-silent-nodes"),
+        pytest.param("time_limit", "store_failing", 46, 8, id="outage-after-the-alert"),
     ],
 )
-def test_large_job(fault: str, disturbance: str, seed: int) -> None:
-    """One right alert goes out about a job of 750 nodes, whatever happens to many of them."""
-    assert run_trial(fault, disturbance, seed, 750).is_right
+def test_hard_case(fault: str, disturbance: str, seed: int, nodes: int) -> None:
+    """One right alert goes out, whatever happens to the store, the clocks and the digests."""
+    assert run_trial(fault, disturbance, seed, nodes).is_right
 
 
 def test_results_are_continued(tmp_path: Path) -> None:
