@@ -32,7 +32,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"job_identity", "rule_files", "stop_origin"}),
     frozenset({"processes", "redact"}),
     frozenset({"classify", "job_store", "record", "settings"}),
-    frozenset({"collectives", "coordinator", "moments", "slurm", "stacks"}),
+    frozenset({"collectives", "coordinator", "kineto", "moments", "slurm", "stacks"}),
     frozenset({"progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch", "run_progress", "slurm_evidence"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),
@@ -53,6 +53,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "removal",
             "stack_request",
             "stop_request",
+            "trace_request",
         }
     ),
     frozenset({"batch_runs", "run_report", "slurm_watch"}),
