@@ -30,7 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         {"codec", "command_options", "model", "plugins", "regex", "slurm_place", "toml_table"}
     ),
     frozenset({"job_identity", "rule_files", "stop_origin"}),
-    frozenset({"processes", "redact"}),
+    frozenset({"processes", "redact", "traces"}),
     frozenset({"classify", "job_store", "record", "settings"}),
     frozenset({"collectives", "coordinator", "kineto", "moments", "slurm", "stacks"}),
     frozenset({"progress", "record_locations", "telemetry"}),
