@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 
 from gpualert_common.errors import UsageError
 
@@ -12,7 +13,7 @@ _PERMISSIONS = 0o600
 """A report has parts of the log; its owner decides who else may read it."""
 
 
-def replace_file(path: str, data: bytes) -> None:
+def replace_file(path: str, chunks: Iterable[bytes]) -> None:
     """Write a file in one step, in place of an earlier one.
 
     Raises UsageError where the path cannot be written, is no regular file, or is a file or link of
@@ -27,7 +28,7 @@ def replace_file(path: str, data: bytes) -> None:
         fd = os.open(temporary, flags, _PERMISSIONS)
         try:
             with open(fd, "wb") as file:
-                file.write(data)
+                file.writelines(chunks)
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
