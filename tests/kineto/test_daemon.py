@@ -184,7 +184,7 @@ def test_directory_removed(lab: Lab, sockets: Path) -> None:
 
 
 def test_variables_of_the_site(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the user has set Kineto's variables they stay, and a request says why."""
+    """Kineto's variables that the user has set stay, and a request says why it is refused."""
     monkeypatch.setenv("KINETO_USE_DAEMON", "1")
     show = 'echo "<$KINETO_USE_DAEMON|$KINETO_IPC_SOCKET_DIR|$KINETO_LOG_LEVEL>"; sleep 60'
     asking = lab.launch("sh", "-c", show, options=TRACING)
