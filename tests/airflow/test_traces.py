@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.airflow.conftest import Trials
@@ -14,7 +16,7 @@ def test_traced_task(trials: Trials, lab: Lab) -> None:
     """A task with ``tracing`` can be traced while it runs, and succeeds."""
     done = trials.train(f"bash_command={traced_command((*ASKING, 'write'))!r}, tracing=True")
     assert done.state == "success"
-    check_traced(done.returned)
+    check_traced(json.dumps(done.returned))
 
 
 @pytest.mark.nightly
@@ -22,4 +24,4 @@ def test_traced_pytorch(trials: Trials, lab: Lab) -> None:
     """So can a task that trains with PyTorch."""
     done = trials.train(f"bash_command={traced_command(TORCH_STEPS)!r}, tracing=True")
     assert done.state == "success"
-    check_traced(done.returned)
+    check_traced(json.dumps(done.returned))

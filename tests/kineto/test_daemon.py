@@ -44,7 +44,8 @@ def test_trace_of_all_ranks(lab: Lab, sockets: Path) -> None:
     folder = Path(first["path"])
     for one in processes:
         path = folder / one["file"]
-        assert json.loads(gzip.decompress(path.read_bytes()))["pid"] == one["pid"]
+        (event,) = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+        assert event["pid"] == one["pid"]
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     names = {path.name for path in folder.iterdir()} - {"merged.json.gz"}
     assert names == {*(f"rank-{n}.json.gz" for n in range(3)), "request.json", "result.json"}
