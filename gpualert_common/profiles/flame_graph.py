@@ -25,7 +25,7 @@ _MARGIN = 8
 _LINE = 18
 _HEADING = 26
 _LEGEND_STEP = 200
-_SENTENCE_CHARS = 56
+_SENTENCE_CHARS = 46
 """Of a line of text in the picture; it fits a telephone."""
 _LEAST_LABELLED = 1.2
 """Least width of a frame that has a text, in percent."""
@@ -33,21 +33,17 @@ _LEGEND = {
     FrameTone.OWN: "your own code",
     FrameTone.LIBRARY: "libraries",
     FrameTone.WAIT: "may wait for other ranks",
-    FrameTone.MORE: "▲ some ranks spend more time",
+    FrameTone.MORE: "▲ more in some ranks",
 }
 
 
 def draw_flame_graph(profile: Profile, *, cwd: str | None = None) -> str:
     """Return the flame graph as a file of its own."""
     panels = lay_out(profile, cwd=cwd)
-    sentences = [f"Profile of {len(profile.ranks)} rank{'s' * (len(profile.ranks) > 1)}: "]
-    sentences[0] += summarize(profile, cwd)
-    lines = [line for one in sentences for line in wrap(one, _SENTENCE_CHARS)]
     svg = _start(profile, cwd)
     SubElement(svg, "style").text = files(__package__).joinpath(STYLE).read_text()
-    SubElement(svg, "rect", {"class": "flame-page", "width": "100%", "height": "100%"})
     top = _MARGIN
-    for line in lines:
+    for line in wrap(f"Profile: {summarize(profile, cwd)}", _SENTENCE_CHARS):
         top += _LINE
         _add_text(svg, line, top, "flame-title")
     top = _add_legend(svg, top + 4)

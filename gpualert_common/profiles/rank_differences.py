@@ -152,8 +152,8 @@ def _list_places(profile: Profile, tree: FrameTree) -> Iterator[_Place]:
             depths.setdefault(node.frame, len(outer))
             sums = found.setdefault(node.frame, ([0] * len(node.counts), [0] * len(node.counts)))
             found[node.frame] = (_add(sums[0], node.counts), _add(sums[1], without_waits))
-    for frame, (counts, without_waits) in found.items():
-        yield _Place(frame, depths[frame], tuple(counts), tuple(without_waits))
+    for frame, (every, outside) in found.items():
+        yield _Place(frame, depths[frame], tuple(every), tuple(outside))
 
 
 def _find_places(
