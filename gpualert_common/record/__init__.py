@@ -9,6 +9,7 @@ output.idx          "<seconds since start> <bytes of each log>" per line        
 events.jsonl        events, one JSON object per line                                during the run
 telemetry.jsonl     samples and events of the evidence sources                      during the run
 stacks.jsonl        dumps of the stacks of its processes                            during the run
+profiles/           profiles on request, a folder with files for each               during the run
 control/            requests to the supervisor and leases, one file each            by any process
 exit.json           how the run ended                                               at the end
 verdict.json        why it ended                                                    at the end
