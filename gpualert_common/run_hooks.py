@@ -104,7 +104,8 @@ class RunHooks:
         Raises OSError, RuntimeError.
         """
         if wanted.kind != STACKS:
-            return _start_helper("slowdown_capture", self._record, wanted.kind, wanted.reason)
+            arguments = (wanted.kind, wanted.reason)
+            return _start_helper("slowdown_capture", self._record, *arguments, is_read=True)
         mode = "pause" if wanted.is_pausing else ""
         marker = run_marker(self._record.run_id)
         return _start_helper("stacks.dump_program", self._record, marker, wanted.reason, mode)
@@ -240,9 +241,17 @@ def send_unsent_alerts(record: Record, secrets: Mapping[str, Mapping[str, str]])
         dispatch(record.path, secrets=secrets, deadline_s=0.0)
 
 
-def _start_helper(program: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Start a program for the time of the run; the modules that start it are imported here."""
+def _start_helper(
+    program: str, record: Record, *arguments: str, is_read: bool = False
+) -> Popen[bytes]:
+    """Start a program for the time of the run; the modules that start it are imported here.
+
+    ``is_read`` says that its stdout is a pipe to us.
+    """
+    import subprocess
+
     from gpualert_common.processes.program import start_program
 
     module = f"gpualert_common.{program}"
-    return start_program(module, record.path, *arguments, helper_of=record.run_id)
+    stdout = subprocess.PIPE if is_read else subprocess.DEVNULL
+    return start_program(module, record.path, *arguments, helper_of=record.run_id, stdout=stdout)

@@ -56,7 +56,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "stop_request",
         }
     ),
-    frozenset({"batch_runs", "run_report", "slurm_watch"}),
+    frozenset({"batch_runs", "run_report", "slowdown_capture", "slurm_watch"}),
     frozenset({"web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
