@@ -148,6 +148,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     slurm: SlurmPlace | None = None
     rules: str | None = None
     observe: bool = False
+    tracing: bool = False
     alerts: AlertSettings | None = None
     created_at: Time = 0.0
     host: str | None = None

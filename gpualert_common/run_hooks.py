@@ -19,6 +19,7 @@ from gpualert_common.supervise.helper_process import (
     RESTART_PAUSES_S,
     START_AFTER_S,
     HelperProcess,
+    StartedBefore,
 )
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -70,6 +71,7 @@ class RunHooks:
         "survey" lists the files of the working directory, if alerts may carry new ones; "observer"
         samples the machine.  Where there are GPUs, it starts with the run: what a GPU reports
         before the run uses it is the baseline of its counters.  "digest" reports to the job.
+        "tracing" was started before the launch, and outlives the run with its processes.
         """
         from gpualert_common.telemetry.nvml.presence import has_library
 
@@ -94,6 +96,19 @@ class RunHooks:
                     lambda: _start_helper("jobs.renewal.renewal_program", record),
                     has_last_work=False,  # its last digest is written after the verdict
                     restart_pauses_s=RESTART_PAUSES_S,  # without it the node looks lost
+                )
+            )
+        tracing = self._prepared.tracing
+        if tracing is not None:
+            from gpualert_common.kineto.daemon_launch import restart_daemon
+
+            found.append(
+                HelperProcess(
+                    "tracing",
+                    lambda: restart_daemon(record),
+                    restart_pauses_s=RESTART_PAUSES_S,
+                    running=StartedBefore(tracing.pid),
+                    ends_itself=True,
                 )
             )
         return found

@@ -247,6 +247,14 @@ OPTIONS: dict[str, Option] = {
             spec_field="observe",
         ),
         Option(
+            "tracing",
+            values.parse_switch,
+            False,
+            "have PyTorch ready for `gpualert trace`",
+            details="Costs one process for each run; see [traces](traces.md).",
+            spec_field="tracing",
+        ),
+        Option(
             "quiet",
             values.parse_switch,
             False,
