@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from gpualert_common.traces.merging import MergedTrace, TraceSource, merge_traces
+from gpualert_common.traces.merging import MergedTrace, merge_traces
 from gpualert_common.traces.trace_file import UnreadableTraceError
+from gpualert_common.traces.trace_source import TraceSource
 from tests.traces.composed import BASE_NS, START_US, ComposedTrace
 
 EXTERNAL: dict[str, Any] = {"External id": 5}
