@@ -24,7 +24,7 @@ _PROFILE_S = 5.0
 
 
 def capture(record: Record, kind: str, reason: str) -> str:
-    """Store a trace or a profile in the record; return the problem, or "".  Raises GPUAlertError."""
+    """Store a trace or a profile in the record; return its problem or "".  Raises GPUAlertError."""
     problem = ""
     if kind == TRACE:
         try:

@@ -40,6 +40,8 @@ ENDED = "ended"
 """Topic of the alert about the end of a run."""
 OBSERVER = "observer"
 """Name of the helper process that samples the machine."""
+ON_REQUEST = "on request"
+"""Reason of the dumps, profiles and traces that a person requests."""
 EARLY = "early_"
 """Prefix of the topic of a warning that is sent during a run."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpualert_common.quantities import Number, Seconds, Time
+from gpualert_common.spec import ON_REQUEST
 from gpualert_common.structs import Struct
 
 LEAST_DURATION_S = 0.1
 MOST_DURATION_S = 60.0
 DEFAULT_DURATION_S = 2.0
-ON_REQUEST = "on request"
 
 
 class TraceRequest(Struct, frozen=True, kw_only=True):

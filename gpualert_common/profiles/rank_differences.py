@@ -47,7 +47,7 @@ class RankDifference(Struct, frozen=True):
 
     ``ranks`` are their columns in the profile.  ``share`` is the median of their shares and
     ``others`` that of the other ranks.  ``is_outside_waits`` says that the time in collective
-    operations below the frame is not counted.
+    operations below the frame is not counted, ``is_wait`` that only waits for other ranks differ.
     """
 
     kind: TreeKind
@@ -57,6 +57,7 @@ class RankDifference(Struct, frozen=True):
     share: float
     others: float
     is_outside_waits: bool = False
+    is_wait: bool = False
 
 
 class _Place(Struct, frozen=True):
@@ -187,6 +188,7 @@ def _find_places(
             round(share, 4),
             round(others, 4),
             is_outside,
+            not is_working,
         )
 
 
