@@ -21,6 +21,7 @@ from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.formatting import hours
 from gpualert_common.report.text_sanitizer import TextSanitizer
+from gpualert_common.run_index import RunIndex, ServerBusyError, UnknownRunError
 from gpualert_common.web.actions import Actions
 from gpualert_common.web.comparison import compare_runs
 from gpualert_common.web.credentials import Credentials, is_same_secret
@@ -32,7 +33,6 @@ from gpualert_common.web.page_numbers import read_page
 from gpualert_common.web.rendering import read_static, render_message, render_page
 from gpualert_common.web.run_details import collect_details
 from gpualert_common.web.run_filter import STATES, read_filter
-from gpualert_common.web.run_index import RunIndex, ServerBusyError, UnknownRunError
 from gpualert_common.web.run_rows import make_rows
 
 ROWS_OF_PAGE = 50
