@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gpualert_common.cli.run_table import format_condition, format_name, shorten_ids
+from gpualert_common.current_runs.live_runs import LiveRun, RunDetails
 from gpualert_common.listing.condition import Condition, choose_condition_tone
 from gpualert_common.listing.run_summary import RunSummary
-from gpualert_common.live_runs import LiveRun, RunDetails
 from gpualert_common.report import terminal
 from gpualert_common.report.formatting import one_line, short_duration, size, wrap
 from gpualert_common.report.tables import Column, cut_columns, format_table

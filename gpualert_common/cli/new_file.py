@@ -17,8 +17,8 @@ def replace_file(
 ) -> None:
     """Write a file in one step, in place of an earlier one.
 
-    ``option`` is the option that names the file.  Raises UsageError where the path cannot be written, is no regular file, or is a file or link of
-    another user.
+    ``option`` is the option that names the file.  Raises UsageError where the path cannot be
+    written, is no regular file, or is a file or link of another user.
     """
     problem = _find_problem(path)
     if problem:

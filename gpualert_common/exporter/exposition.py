@@ -21,15 +21,14 @@ MOST_LABEL_CHARS = 120
 _FAMILIES = {MetricKind.GAUGE: GaugeMetricFamily, MetricKind.COUNTER: CounterMetricFamily}
 
 
-def format_reading(reading: Reading, failures: int, *, has_process: bool) -> bytes:
+def format_reading(reading: Reading, *, has_process: bool) -> bytes:
     """Return a page of metrics.
 
-    ``failures`` is the number of readings that failed since the start.  With ``has_process`` the
-    page has the metrics of this process that all exporters have; in a file they would be confused
-    with those of node_exporter.
+    With ``has_process`` it has the metrics of this process that all exporters have; in a file they
+    would be confused with those of node_exporter.
     """
     registry = CollectorRegistry()
-    registry.register(_Families(reading, failures))
+    registry.register(_Families(reading))
     if has_process:
         ProcessCollector(registry=registry)
     return generate_latest(registry)
@@ -38,9 +37,8 @@ def format_reading(reading: Reading, failures: int, *, has_process: bool) -> byt
 class _Families:
     """Collector of one reading, as prometheus_client wants it."""
 
-    def __init__(self, reading: Reading, failures: int) -> None:
+    def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._failures = failures
 
     def describe(self) -> Iterable[AnyFamily]:
         """Return no names: the registry has no other collector that has some of them."""
@@ -56,9 +54,6 @@ class _Families:
             for values, number in metric.read(reading):
                 _add(family, (reading.user, *values), number)
             yield family
-        failures = CounterMetricFamily(*FAILURES, labels=("user",))
-        _add(failures, (reading.user,), self._failures)
-        yield failures
         for run_metric in RUN_METRICS:
             labels = ("run_id", *run_metric.labels)
             family = GaugeMetricFamily(run_metric.name, run_metric.help, labels=labels)
@@ -66,12 +61,6 @@ class _Families:
                 for values, number in run_metric.read(run):
                     _add(family, (run.summary.run_id, *values), number)
             yield family
-
-
-FAILURES = (
-    "gpualert_exporter_failed_readings_total",
-    "Readings of all runs that failed since the exporter started; it then serves the last one.",
-)
 
 
 def _add(

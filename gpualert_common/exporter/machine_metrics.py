@@ -34,6 +34,10 @@ def _total(name: str, text: str, labels: tuple[str, ...], total: Total) -> Metri
     return Metric(f"gpualert_{name}_total", text, labels, list_samples, MetricKind.COUNTER)
 
 
+def _read_failures(reading: Reading) -> Iterator[Sample]:
+    yield (), reading.failures
+
+
 def _read_version(_reading: Reading) -> Iterator[Sample]:
     yield (__version__,), 1.0
 
@@ -122,5 +126,12 @@ MACHINE_METRICS: tuple[Metric[Reading], ...] = (
         "exporter_has_durable_totals",
         "1 if the totals survive a restart of the exporter, 0 if their file cannot be written.",
         lambda reading: reading.is_durable,
+    ),
+    Metric(
+        "gpualert_exporter_failed_readings_total",
+        "Readings of all runs that failed since the exporter started; it then serves the last one.",
+        (),
+        _read_failures,
+        MetricKind.COUNTER,
     ),
 )

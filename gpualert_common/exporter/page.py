@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from gpualert_common.exporter.exposition import format_reading
 from gpualert_common.exporter.reading import Reading, RunReader
+from gpualert_common.structs import replace
 
 FRESH_S = 2.0
 """Age up to which a page is served again: several servers may scrape."""
@@ -57,7 +58,8 @@ class MetricsPage:
             self._failures += 1
         try:
             if self._reading is not None:
-                self._page = format_reading(self._reading, self._failures, has_process=True)
+                reading = replace(self._reading, failures=self._failures)
+                self._page = format_reading(reading, has_process=True)
         except Exception as error:  # noqa: BLE001 - as above
             problem = f"the page cannot be made: {type(error).__name__}: {error}"
             self._failures += 1

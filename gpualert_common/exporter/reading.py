@@ -7,16 +7,16 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpualert_common.current_runs.live_runs import LiveRun, LiveRunReader
+from gpualert_common.current_runs.run_index import RunIndex
 from gpualert_common.errors import RecordError
 from gpualert_common.exporter.totals import Totals, TotalsFile
 from gpualert_common.listing.condition import LIVE, Condition
 from gpualert_common.listing.run_summary import RunSummary, name_user
-from gpualert_common.live_runs import LiveRun, LiveRunReader
 from gpualert_common.notify.entry import OPEN, UNSENT, EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.record.marks import UNDELIVERED
-from gpualert_common.run_index import RunIndex
 from gpualert_common.structs import Struct
 
 MOST_OUTBOXES = 1000
@@ -40,7 +40,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     ``runs`` have time series of their own; ``left_out`` is the number of those for which there are
     too many.  ``unreadable`` counts damaged records and those that another user can change.
     ``alerts`` counts those that are not sent.  ``totals`` are of all runs that ended; they are
-    ``is_durable`` if they survive a restart.
+    ``is_durable`` if they survive a restart.  ``failures`` counts readings that failed.
     """
 
     user: str
@@ -54,6 +54,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     oldest_alert_at: float | None
     totals: Totals
     is_durable: bool
+    failures: int = 0
 
 
 class RunReader:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from gpualert_common.current_runs.live_runs import LiveRun
 from gpualert_common.exporter.metric import Metric, Sample
 from gpualert_common.exporter.totals import name_attribution, name_cause, name_kind
-from gpualert_common.live_runs import LiveRun
-
-_EPOCH = "epoch"
-"""Unit of the progress of a training that reports no steps."""
+from gpualert_common.live_facts import LiveProgress
 
 
 def _number(name: str, text: str, read: Callable[[LiveRun], float | None]) -> Metric[LiveRun]:
@@ -22,6 +20,19 @@ def _number(name: str, text: str, read: Callable[[LiveRun], float | None]) -> Me
             yield (), value
 
     return Metric(f"gpualert_run_{name}", text, (), list_samples)
+
+
+def _progress(
+    name: str, text: str, read: Callable[[LiveProgress], float | None]
+) -> Metric[LiveRun]:
+    """Return the metric of a number that counts steps, with their unit as its label."""
+
+    def list_samples(run: LiveRun) -> Iterator[Sample]:
+        value = read(run.progress)
+        if value is not None:
+            yield (run.progress.unit,), value
+
+    return Metric(f"gpualert_run_{name}", text, ("unit",), list_samples)
 
 
 def _read_info(run: LiveRun) -> Iterator[Sample]:
@@ -44,17 +55,6 @@ def _read_verdict(run: LiveRun) -> Iterator[Sample]:
 def _read_warnings(run: LiveRun) -> Iterator[Sample]:
     for kind in sorted({name_kind(kind) for kind in run.warning_kinds}):
         yield (kind,), 1.0
-
-
-def _of_steps(
-    read: Callable[[LiveRun], float | None], *, is_epoch: bool = False
-) -> Callable[[LiveRun], float | None]:
-    """Return a reader of the progress in steps, or of that in epochs."""
-
-    def find(run: LiveRun) -> float | None:
-        return read(run) if (run.progress.unit == _EPOCH) is is_epoch else None
-
-    return find
 
 
 def _count_gpus(run: LiveRun) -> float | None:
@@ -116,38 +116,24 @@ RUN_METRICS: tuple[Metric[LiveRun], ...] = (
     ),
     _number(
         "last_step_timestamp_seconds",
-        "Time at which a run in progress logged its last step, or epoch.",
+        "Time at which a run in progress logged its last step.",
         lambda run: run.progress.position_at,
     ),
-    _number(
+    _progress(
         "step",
-        "Last step that a run in progress logged.",
-        _of_steps(lambda run: run.progress.position),
+        "Last step that a run in progress logged, in the unit in which it counts: step, sample or "
+        "epoch.",
+        lambda progress: progress.position,
     ),
-    _number(
+    _progress(
         "planned_steps",
-        "Number of steps that the training plans.",
-        _of_steps(lambda run: run.progress.total),
+        "Number of steps that the training plans, in the same unit.",
+        lambda progress: progress.total,
     ),
-    _number(
+    _progress(
         "step_duration_seconds",
-        "Time that one step takes at present; its inverse is the step rate.",
-        _of_steps(lambda run: run.progress.pace_s),
-    ),
-    _number(
-        "epoch",
-        "Last epoch of a run in progress that logs no steps.",
-        _of_steps(lambda run: run.progress.position, is_epoch=True),
-    ),
-    _number(
-        "planned_epochs",
-        "Number of epochs that a training plans which logs no steps.",
-        _of_steps(lambda run: run.progress.total, is_epoch=True),
-    ),
-    _number(
-        "epoch_duration_seconds",
-        "Time that one epoch takes at present, of a training that logs no steps.",
-        _of_steps(lambda run: run.progress.pace_s, is_epoch=True),
+        "Time that one step takes at present, in the same unit; its inverse is the step rate.",
+        lambda progress: progress.pace_s,
     ),
     _number(
         "loss",

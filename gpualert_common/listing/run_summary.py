@@ -28,7 +28,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     ``shell_code`` that of a shell, 128+n.  ``user`` is the login name of the user who launched it,
     or the number of one without a name, on ``host``; ``owner`` the person or team that answers for
     the task of an engine.  ``job`` is the job that it belongs to, with its place in it.
-    ``warnings`` are the kinds of those in its verdict.  ``error`` is the reason why its record cannot be read; all other facts are then unknown.
+    ``warnings`` are the kinds of those in its verdict.  ``error`` is the reason why its record
+    cannot be read; all other facts are then unknown.
     """
 
     run_id: str

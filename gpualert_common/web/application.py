@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from gpualert_common.current_runs.run_index import RunIndex, ServerBusyError, UnknownRunError
 from gpualert_common.errors import GPUAlertError, RecordError, UsageError
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.formatting import hours
 from gpualert_common.report.text_sanitizer import TextSanitizer
-from gpualert_common.run_index import RunIndex, ServerBusyError, UnknownRunError
 from gpualert_common.web.actions import Actions
 from gpualert_common.web.comparison import compare_runs
 from gpualert_common.web.credentials import Credentials, is_same_secret

@@ -5,11 +5,11 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gpualert_common.current_runs.run_index import RunIndex, UnknownRunError
 from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.text_sanitizer import TextSanitizer
-from gpualert_common.run_index import RunIndex, UnknownRunError
 from gpualert_common.web.job_groups import JobGroup, find_place, group_jobs
 from gpualert_common.web.job_reports import JobReports
 from gpualert_common.web.job_rows import ROWS_OF_NODES, collect_job, make_listed_job

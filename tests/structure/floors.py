@@ -55,7 +55,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "stop_request",
         }
     ),
-    frozenset({"batch_runs", "live_runs", "run_index", "run_report", "slurm_watch"}),
+    frozenset({"batch_runs", "current_runs", "run_report", "slurm_watch"}),
     frozenset({"exporter", "web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),

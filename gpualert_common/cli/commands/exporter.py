@@ -12,6 +12,7 @@ from gpualert_common.cli.new_file import replace_file
 from gpualert_common.cli.quantity_arguments import parse_count, parse_seconds
 from gpualert_common.cli.records import list_places
 from gpualert_common.errors import UsageError
+from gpualert_common.structs import replace
 
 if TYPE_CHECKING:
     from gpualert_common.exporter.reading import RunReader
@@ -116,19 +117,21 @@ def _write_file(reader: RunReader, path: str, interval_s: float | None) -> int:
     from gpualert_common.exporter.exposition import format_reading
 
     failures = 0
-    _replace(path, format_reading(reader.read(), failures, has_process=False))
+
+    def write() -> None:
+        reading = replace(reader.read(), failures=failures)
+        data = format_reading(reading, has_process=False)
+        replace_file(path, data, permissions=_READABLE, option="--textfile")
+
+    write()
     while interval_s is not None:
         time.sleep(max(_LEAST_PAUSE_S, interval_s))
         try:
-            _replace(path, format_reading(reader.read(), failures, has_process=False))
+            write()
         except Exception as error:  # noqa: BLE001 - the exporter outlives every record
             failures += 1
             _print_problem(f"{type(error).__name__}: {error}")
     return 0
-
-
-def _replace(path: str, data: bytes) -> None:
-    replace_file(path, data, permissions=_READABLE, option="--textfile")
 
 
 def _print_problem(text: str) -> None:

@@ -14,7 +14,7 @@ from gpualert_common.cli.live_table import LEAST_COLUMNS, LivePage, format_live_
 from gpualert_common.cli.quantity_arguments import parse_count
 from gpualert_common.cli.records import list_places
 from gpualert_common.cli.screen import Screen, open_screen
-from gpualert_common.live_runs import LiveRun, LiveRuns, RunDetails, read_details
+from gpualert_common.current_runs.live_runs import LiveRun, LiveRuns, RunDetails, read_details
 from gpualert_common.report.colours import has_colours
 from gpualert_common.spec import SCHEMA
 
