@@ -15,6 +15,7 @@
 | docs/verdict.md, docs/verdict.schema.json | gpualert_common/model.py |
 | docs/job.schema.json, its part of docs/verdict.md | gpualert_common/jobs/job_report.py |
 | docs/python-api.md | signatures and docstrings |
+| docs/metrics.md, tables | gpualert_common/exporter/*_metrics.py |
 | docs/cli.md, docs/gpualert.1 | ``gpualert COMMAND --help`` |
 """
 
@@ -32,6 +33,7 @@ from docs.pages.evidence import make_evidence_page
 from docs.pages.job import make_job_schema
 from docs.pages.man import make_man_page
 from docs.pages.markdown import ROOT, replace_block
+from docs.pages.metrics import format_metrics
 from docs.pages.performance import make_performance_page
 from docs.pages.python_api import make_python_api_page
 from docs.pages.redaction import make_redaction_page
@@ -45,6 +47,7 @@ from gpualert_common.settings import Interface
 DOCS = ROOT / "docs"
 CAUSES = DOCS / "causes"
 README = ROOT / "README.md"
+METRICS = DOCS / "metrics.md"
 
 ENGINE_PAGES = {"airflow.md": Interface.AIRFLOW, "prefect.md": Interface.PREFECT}
 
@@ -69,6 +72,7 @@ def make_pages() -> dict[Path, str]:
             for page, interface in ENGINE_PAGES.items()
         },
         DOCS / "accuracy.md": make_accuracy_page(),
+        METRICS: replace_block(METRICS.read_text(), "metrics", format_metrics()),
         DOCS / "performance.md": make_performance_page(),
         DOCS / "verdict.md": make_verdict_page(),
         DOCS / "verdict.schema.json": make_verdict_schema(),

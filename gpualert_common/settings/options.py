@@ -141,8 +141,8 @@ OPTIONS: dict[str, Option] = {
             "notify",
             values.parse_texts,
             ["mailbox"],
-            "where to send alerts: the name of a channel, mailbox, smtp://..., command:..., an "
-            "apprise URL, env:NAME, file:PATH, or none",
+            "where to send alerts: the name of a channel, mailbox, smtp://..., command:..., "
+            "otlp+http://..., an apprise URL, env:NAME, file:PATH, or none",
             details="See [alerts](alerts.md) and [channels](channels.md).",
             metavar="CHANNEL",
         ),

@@ -57,8 +57,8 @@ FLOORS: tuple[frozenset[str], ...] = (
             "trace_request",
         }
     ),
-    frozenset({"batch_runs", "run_report", "slowdown_capture", "slurm_watch"}),
-    frozenset({"web"}),
+    frozenset({"batch_runs", "current_runs", "run_report", "slowdown_capture", "slurm_watch"}),
+    frozenset({"exporter", "web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
 )
