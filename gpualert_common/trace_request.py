@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from gpualert_common import recover
-from gpualert_common.errors import RecordError, UsageError
+from gpualert_common.errors import GPUAlertError, RecordError, UsageError
 from gpualert_common.kineto import stored_traces
 from gpualert_common.kineto.clients import LATE_S, POLL_S
 from gpualert_common.kineto.daemon_launch import LOCK, TRACES, TRACING, restart_daemon
 from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.socket_directory import wake_daemon
-from gpualert_common.kineto.stored_traces import RAW, REQUEST_LOCK, StoredTrace
+from gpualert_common.kineto.stored_traces import MERGED, RAW, REQUEST_LOCK, StoredTrace
+from gpualert_common.live_facts import read_live_progress
 from gpualert_common.record import Record
+from gpualert_common.traces.merging import TraceSource, merge_traces
 
 MOST_BYTES = 4 << 30
 """Limit of all traces of a run."""
@@ -25,23 +27,32 @@ _CHECK_S = 0.1
 _START_S = 2.0
 """Time for a daemon to start on a busy machine."""
 _MARGIN_S = 10.0
+_SAFE_S = 30.0
+_SAFE_SHARE = 5.0
+"""A process writes its trace for some seconds, and longer than it recorded."""
 _LONGEST_S = 900.0
 """Longer than the daemon waits for the files of any trace."""
 
 
 def take_trace(
-    record: Record, request: TraceRequest, on_begin: Callable[[], None] = lambda: None
+    record: Record,
+    request: TraceRequest,
+    on_begin: Callable[[], None] = lambda: None,
+    *,
+    is_forced: bool = False,
 ) -> StoredTrace:
     """Have the processes of a run record a trace, and return it once all files are in the record.
 
     ``on_begin`` is called when the daemon has taken up the request.  Raises UsageError if the run
-    cannot be traced, or no process could be asked; a process that has no trace has its reason in
-    the result.
+    cannot be traced, or no process could be asked, and unless ``is_forced`` also if the training
+    ends soon; a process that has no trace has its reason in the result.
     """
     problem = request.find_problem()
     if problem:
         raise UsageError(problem)
     directory = _check_run(record)
+    if not is_forced:
+        _check_time_left(record, request.duration_s)
     with _only_request(record):
         _check_space(record)
         _require_daemon(record)
@@ -54,6 +65,24 @@ def take_trace(
         except BaseException:
             _withdraw(record, name)
             raise
+
+
+def merge_trace(trace: StoredTrace) -> str:
+    """Merge the files of a trace into one that all ranks share; return the problem, or ""."""
+    sources = [
+        TraceSource(one.rank, one.pid, os.path.join(trace.path, one.file))
+        for one in (() if trace.result is None else trace.result.processes)
+        if one.file
+    ]
+    if not sources or trace.merged_path:
+        return ""
+    try:
+        merged = merge_traces(sources, os.path.join(trace.path, MERGED))
+    except GPUAlertError as error:
+        return str(error)
+    except OSError as error:
+        return f"{trace.path}: the merged trace cannot be written: {error.strerror}"
+    return "; ".join(f"{one.rank.replace(':', ' ')}: {one.problem}" for one in merged.left_out)
 
 
 def _check_run(record: Record) -> str:
@@ -76,6 +105,19 @@ def _check_run(record: Record) -> str:
             "was removed"
         )
     return directory
+
+
+def _check_time_left(record: Record, duration_s: float) -> None:
+    """Raise UsageError for a training that ends soon: PyTorch crashes if it exits while it writes.
+
+    See pytorch/pytorch#129626 and pytorch/kineto#1051; measured with PyTorch 2.13.
+    """
+    left_s = read_live_progress(record).left_s
+    if left_s is not None and left_s < _SAFE_S + _SAFE_SHARE * duration_s:
+        raise UsageError(
+            f"{record.run_id} has its last step in about {left_s:.0f} s, and a process that exits "
+            "while PyTorch writes its trace crashes; to trace it nevertheless: --force"
+        )
 
 
 @contextmanager

@@ -166,6 +166,7 @@ class TracingProgram:
                 raw = os.path.join(folder, RAW)
                 os.mkdir(raw, 0o700)
                 self._session = TraceSession(request, targets, self._clients, folder, raw)
+                self._note("trace_begun", sorted(one.pid for one in targets.values()))
                 return
         except OSError as error:
             problem = f"no trace can be stored: {error.strerror}"
@@ -180,6 +181,7 @@ class TracingProgram:
             result = self._session.finish()
             self._session = None
             self._store(result)
+            self._note("trace_complete", [one.pid for one in result.processes if one.file])
 
     def _store(self, result: TraceResult) -> None:
         """Store a result, and remove what PyTorch wrote."""
@@ -190,6 +192,11 @@ class TracingProgram:
             stored_traces.remove_folder(os.path.join(folder.path, stored_traces.RAW))
             folder.write_json(stored_traces.RESULT, encode(result))
         self._seen_at = 0  # the next request may have come meanwhile
+
+    def _note(self, event: str, pids: list[int]) -> None:
+        """Note an event in the record: it may explain a process that crashes meanwhile."""
+        with suppress(OSError):
+            self._record.append_event(event, trace=self._name, pids=pids)
 
     def _fail_unfinished(self) -> None:
         """Store a result for the trace that an earlier daemon had begun."""

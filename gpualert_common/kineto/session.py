@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from gpualert_common.kineto.clients import LATE_S, POLL_S, Clients
 from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
 from gpualert_common.kineto.targets import has_torch
-from gpualert_common.kineto.trace_files import CompressedFile, compress_trace
+from gpualert_common.kineto.trace_files import CompressedFile, compress_trace, discard_file
 from gpualert_common.processes.pidfd import Process
 
 TICK_S = 0.2
@@ -24,6 +24,8 @@ WARM_UP_S = 2
 _SCHEDULER_S = 1.0
 """Kineto looks at its requests once a second."""
 _MARGIN_S = 1.0
+LEAST_FREE_BYTES = 32 << 20
+"""A disk with less is left to the training: what PyTorch has written is discarded."""
 _SILENT_S = 60.0
 """A process whose file has not grown for so long writes none."""
 _WRITING_S = 600.0
@@ -117,6 +119,8 @@ class TraceSession:
         """Continue; True when every process has its file, or a problem."""
         now = time.monotonic()
         names = self._list_raw(now)
+        if names and _is_full(self._raw_fd):
+            self._discard(names)
         for part in self._parts.values():
             if not part.is_over:
                 self._update_part(part, names, now)
@@ -136,6 +140,14 @@ class TraceSession:
             part.fail(self._explain_silence(part.process.pid))
         elif now > self._written_until:
             part.fail("it has written no trace; does another profiler run in it?")
+
+    def _discard(self, names: list[str]) -> None:
+        """Free the space of a full disk, also that of files that PyTorch goes on writing."""
+        for name in names:
+            discard_file(self._raw_fd, name)
+        for part in self._parts.values():
+            if not part.is_over and part.compression is None:
+                part.fail("the disk became full while it was written")
 
     def _compress(self, part: _Part, name: str) -> None:
         def work() -> None:
@@ -183,3 +195,8 @@ class TraceSession:
         return TraceResult(
             start_at=self.start_at, duration_s=self._request.duration_s, processes=found
         )
+
+
+def _is_full(fd: int) -> bool:
+    status = os.fstatvfs(fd)
+    return status.f_bavail * status.f_frsize < LEAST_FREE_BYTES

@@ -14,6 +14,7 @@ _CHUNK_BYTES = 1 << 20
 _LEVEL = 3
 """Twice as fast as the default, for files that are a sixth larger."""
 _GZIP = 16 + zlib.MAX_WBITS
+_TAIL_BYTES = 64
 MOST_TRACE_BYTES = 4 << 30
 """Limit of one process: more than a minute of a training that is traced with its stacks."""
 
@@ -50,6 +51,19 @@ def compress_trace(raw_fd: int, name: str, folder_fd: int, target: str) -> Compr
     return CompressedFile(size)
 
 
+def discard_file(dir_fd: int, name: str) -> None:
+    """Remove a file, and free its space even while a process writes to it."""
+    try:
+        fd = os.open(name, os.O_WRONLY | OPEN_FLAGS, dir_fd=dir_fd)
+        try:
+            os.ftruncate(fd, 0)
+        finally:
+            os.close(fd)
+    except OSError:
+        pass  # no regular file, or gone
+    _remove(name, dir_fd)
+
+
 def _compress(source: int, folder_fd: int, name: str) -> tuple[int, bool]:
     """Return the bytes that were read, and whether they end as a JSON object does."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
@@ -67,9 +81,6 @@ def _compress(source: int, folder_fd: int, name: str) -> tuple[int, bool]:
     finally:
         os.close(fd)
     return size, end.rstrip().endswith(b"}")
-
-
-_TAIL_BYTES = 64
 
 
 def _reader(fd: int) -> Callable[[], bytes]:

@@ -63,7 +63,7 @@ def test_rank_that_differs_alone(code: int, tmp_path: Path) -> None:
 
 
 def test_ranks_alike(tmp_path: Path) -> None:
-    """Where all ranks are slow at the same place, the warning names it, and nobody is blamed."""
+    """Ranks that are all slow at one place: the warning names it, and nobody is blamed."""
     verdict = conclude(tmp_path, make_profile((400, 400, 400, 400)))
     (warning,) = [one for one in verdict.warnings if one.kind == "slow_steps"]
     assert "ranks 0-3 spend their time alike: 80 % in load_batch" in warning.text

@@ -7,15 +7,19 @@ import time
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
+from gpualert_common.cli.new_file import replace_file
 from gpualert_common.cli.quantity_arguments import parse_seconds
 from gpualert_common.cli.records import find_record
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.kineto.requests import DEFAULT_DURATION_S, TracedProcess, TraceRequest
-from gpualert_common.kineto.stored_traces import StoredTrace, list_traces
+from gpualert_common.kineto.stored_traces import MERGED, StoredTrace, list_traces, open_trace_file
 from gpualert_common.report import formatting
 from gpualert_common.spec import SCHEMA
-from gpualert_common.trace_request import take_trace
+from gpualert_common.trace_request import merge_trace, take_trace
+
+_MOST_RANKS = 4096
+_CHUNK_BYTES = 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stored", action="store_true", help="take none, and show those that the record has"
     )
+    parser.add_argument(
+        "--force", action="store_true", help="trace also a training that ends in some seconds"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write the merged trace there, compressed by gzip"
+    )
     add_json(parser)
     add_run(parser, "last", "last")
 
@@ -75,10 +85,24 @@ def execute(options: argparse.Namespace) -> int:
             "been asked"
         )
 
-    trace = take_trace(record, request, report_begin)
+    trace = take_trace(record, request, report_begin, is_forced=options.force)
+    problem = merge_trace(trace)
+    if problem:
+        printing.print_notes(f"gpualert: {problem}")
     _print_traces(record.run_id, [trace], is_json=options.json)
+    if options.output:
+        _write_output(options.output, trace)
     processes = () if trace.result is None else trace.result.processes
     return 1 if any(one.problem for one in processes) else 0
+
+
+def _write_output(path: str, trace: StoredTrace) -> None:
+    """Write the merged trace for the user.  Raises UsageError."""
+    try:
+        with open(open_trace_file(trace, MERGED), "rb") as file:
+            replace_file(path, iter(lambda: file.read(_CHUNK_BYTES), b""))
+    except OSError as error:
+        raise UsageError(f"{path}: not written: no merged trace: {error.strerror}") from None
 
 
 def _print_traces(run_id: str, traces: list[StoredTrace], *, is_json: bool) -> None:
@@ -135,6 +159,3 @@ def _parse_ranks(text: str) -> tuple[int, ...]:
             raise argparse.ArgumentTypeError(f"{text!r} has more than {_MOST_RANKS} ranks")
         ranks += range(low, high + 1)
     return tuple(sorted(set(ranks)))
-
-
-_MOST_RANKS = 4096
