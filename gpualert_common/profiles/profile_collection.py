@@ -60,7 +60,8 @@ def take_profile_of(
     """Return the profile of a run, by its leader and marker.
 
     ``chosen`` are the ranks to sample, all if it is empty.  The profile has no trees if no process
-    could be sampled; then its ranks and problems say why.  Raises OSError when descriptors or processes ran out.
+    could be sampled; then its ranks and problems say why.  Raises OSError when no process or
+    descriptor is left.
     """
     members = SampledTree(leader, marker).members()
     targets, left_out = find_targets(leader, members, chosen)
