@@ -93,7 +93,10 @@ class RunClassifier:
                 self._monitor = _monitor(self._evidence.record, self._launch_record, self._rules)
             telemetry, printed_at = self._evidence.telemetry, self._evidence.printed_at
             stacks = self._evidence.read_stacks()
-            return self._monitor.check(telemetry, stacks, printed_at, self._training.snapshot)
+            earlier = self._evidence.recall().runs
+            return self._monitor.check(
+                telemetry, stacks, printed_at, self._training.snapshot, earlier
+            )
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [

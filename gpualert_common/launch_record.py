@@ -139,6 +139,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     grace_s: Seconds = 30.0  # as the option has it: a damaged one must not kill at once
     hang_timeout_s: Seconds | None = None
     on_hang: str = "warn"
+    on_slowdown: str = "off"
     log_full: str = "fail"
     pty: bool = False
     end_survivors: bool = False

@@ -14,6 +14,7 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.record.marks import UNDELIVERED, UNPUBLISHED, find_state_dir
 from gpualert_common.record_locations import list_places
 from gpualert_common.spec import EARLY, OBSERVER
+from gpualert_common.supervise.captures import STACKS
 from gpualert_common.supervise.helper_process import (
     RESTART_PAUSES_S,
     START_AFTER_S,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import SupervisedRun
+    from gpualert_common.supervise.captures import CaptureRequest
     from gpualert_common.supervise.live_classifier import LogClassifier
-    from gpualert_common.supervise.stack_dumps import DumpRequest
 
 OWN_ALERTS, OWN_DIGEST, OLDER_ALERTS = "own", "digest", "older"
 """The work of a sender: the alerts of this run, its digest alone, or what earlier runs left."""
@@ -97,11 +98,13 @@ class RunHooks:
             )
         return found
 
-    def start_dump(self, wanted: DumpRequest) -> Popen[bytes]:
-        """Return the program that takes a dump of the stacks into the record.
+    def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
+        """Return the program that takes a capture into the record.
 
         Raises OSError, RuntimeError.
         """
+        if wanted.kind != STACKS:
+            return _start_helper("slowdown_capture", self._record, wanted.kind, wanted.reason)
         mode = "pause" if wanted.is_pausing else ""
         marker = run_marker(self._record.run_id)
         return _start_helper("stacks.dump_program", self._record, marker, wanted.reason, mode)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Streams = Literal["auto", "merged", "apart"]
     LogFull = Literal["fail", "drop"]
     OnHang = Literal["warn", "stop"]
+    OnSlowdown = Literal["off", "profile", "trace"]
 
 SCHEMA = 1
 """Version of every JSON file of a run record."""
@@ -53,7 +54,8 @@ class RunSpec:
 
     ``timeout_s`` is the wall-clock limit (None: none), ``grace_s`` the time between the first
     signal of a stop and SIGKILL.  After ``hang_timeout_s`` without output (None: never) the run may
-    hang; ``on_hang`` says whether that raises a warning or stops it.  ``streams`` decides whether
+    hang; ``on_hang`` says whether that raises a warning or stops it.
+    ``on_slowdown`` says what is recorded when its steps become slow.  ``streams`` decides whether
     stdout and stderr share one log.  ``log_full`` is "fail" (the child gets ENOSPC) or "drop" (it
     writes into a pipe, and the bytes that the disk does not take are dropped and counted).  ``pty``
     gives it a terminal to write to, with the same effect of a full disk; the streams are merged
@@ -84,6 +86,7 @@ class RunSpec:
         "name",
         "observe",
         "on_hang",
+        "on_slowdown",
         "only_state_dir",
         "pty",
         "rules",
@@ -104,6 +107,7 @@ class RunSpec:
         grace_s: float = DEFAULT_GRACE_S,
         hang_timeout_s: float | None = None,
         on_hang: OnHang = "warn",
+        on_slowdown: OnSlowdown = "off",
         streams: Streams = "merged",
         log_full: LogFull = "fail",
         log_reserve_bytes: int = DEFAULT_LOG_RESERVE_BYTES,
@@ -137,6 +141,7 @@ class RunSpec:
         self.grace_s = grace_s
         self.hang_timeout_s = hang_timeout_s
         self.on_hang: OnHang = on_hang
+        self.on_slowdown: OnSlowdown = on_slowdown
         self.streams: Streams = streams
         self.log_full: LogFull = log_full
         self.log_reserve_bytes = log_reserve_bytes

@@ -33,6 +33,8 @@ supervised as long as the lock is held, whatever its process id.
 
 from gpualert_common.record.control import CLAIM, CONTROL
 from gpualert_common.record.events import (
+    CAPTURE_TAKEN,
+    CAPTURE_WANTED,
     LOG_CUT,
     STACKS_TAKEN,
     STACKS_WANTED,
@@ -59,6 +61,8 @@ from gpualert_common.record.run_state import RunState
 
 __all__ = [
     "ALERTS_LOCK",
+    "CAPTURE_TAKEN",
+    "CAPTURE_WANTED",
     "CLAIM",
     "CONTROL",
     "EVENTS",
