@@ -14,7 +14,7 @@ from tests.supervised import Lab, Supervised, breaking, python, until
 QUICK = """
 import gpualert_common.diagnose.warning_monitor as m; m.PERIOD_S = 0.2; m._LONGEST_PAUSE_S = 0.2
 from gpualert_common.diagnose import thresholds as t
-t.PACE_WINDOW_S, t.PACE_WINDOWS = 0.5, 2
+t.PACE_WINDOW_S, t.PACE_WINDOW_STEPS, t.PACE_WINDOWS = 0.5, 2, 2
 """
 """Watches the pace in windows of half a second."""
 SLOWING = """
@@ -22,7 +22,7 @@ import time
 def load_batch(seconds): time.sleep(seconds)
 print("ready", flush=True)
 for step in range(1, 100_000):
-    load_batch(0.01 if step < 400 else 0.1)
+    load_batch(0.01 if step < 400 else 0.5)
     print(f"step {step} loss {5 / step + 1:.4f}", flush=True)
 """
 BROKEN = """
@@ -59,7 +59,7 @@ def test_slow_steps_are_captured(kind: str, lab: Lab) -> None:
     """A run whose steps become slow has a profile, which names the place; also for a trace of a
     program without PyTorch, where the event says so."""
     run = launch(lab, "--on-slowdown", kind)
-    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the profile", 60)
+    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the profile", 120)
     (_path, profile), *others = read_profiles(run.record)
     assert not others
     assert profile.reason == event.fields["reason"] == "steps slower than at its beginning"
@@ -71,7 +71,7 @@ def test_slow_steps_are_captured(kind: str, lab: Lab) -> None:
 def test_off_unless_configured(lab: Lab) -> None:
     """Without the option a run that becomes slow is neither watched nor captured."""
     run = launch(lab)
-    run.wait_for_output(b"step 430 ")
+    run.wait_for_output(b"step 405 ")
     stop(run)
     names = {event.name for event in run.record.events()}
     assert not names & {CAPTURE_TAKEN, "warning_raised"}
@@ -89,7 +89,7 @@ def test_off_unless_configured(lab: Lab) -> None:
 def test_capture_that_fails(program: str, problem: str, lab: Lab) -> None:
     """A capture that fails is an event of the record with its reason; the run goes on."""
     run = launch(lab, "--on-slowdown", "profile", code=QUICK + BROKEN.format(program=program))
-    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the event", 60)
+    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the event", 120)
     assert event.fields["problem"] == problem
     stop(run)
 
@@ -98,5 +98,5 @@ def test_capture_that_never_ends(lab: Lab) -> None:
     """A capture that hangs delays neither a stop nor the exit status."""
     program = "import time; print('begun', flush=True); time.sleep(1000)"
     run = launch(lab, "--on-slowdown", "profile", code=QUICK + BROKEN.format(program=program))
-    run.wait_for_output(b"step 480 ")
+    run.wait_for_output(b"step 415 ")
     stop(run)
