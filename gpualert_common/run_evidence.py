@@ -21,7 +21,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number, is_time
-from gpualert_common.record import INDEX, Record
+from gpualert_common.record import INDEX, NO_LONGER_WATCHED, Record
 from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.spec import OBSERVER, Ending
 from gpualert_common.stacks.dump import Dump
@@ -144,6 +144,13 @@ class RunEvidence:
         except Exception:  # noqa: BLE001 - the boundary: it costs only the scheduler's answer
             return None
 
+    def explain_missing_status(self) -> str:
+        """Return why the exit status of a process that gpualert did not start is not known."""
+        with suppress(OSError, RecordError):
+            if self.record.event(NO_LONGER_WATCHED) is not None:
+                return "No longer watched: the process went on, and its end is not known"
+        return "Exit status unknown: this process was not started by gpualert"
+
     def read_stacks(self) -> tuple[Dump, ...]:
         """Return the dumps in the record, read again when there are more of them."""
         status = self.record.log_status(STACKS)
@@ -194,7 +201,9 @@ class RunEvidence:
             started_at,
             ended_at,
             stopped_at=min(stopped_at, ended_at),
-            last_output_at=min(max(started_at, printed_at), ended_at),
+            last_output_at=min(max(started_at, printed_at), ended_at)
+            if self._launch_record.unread_output is None
+            else ended_at,
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,

@@ -33,6 +33,7 @@ supervised as long as the lock is held, whatever its process id.
 from gpualert_common.record.control import CLAIM, CONTROL
 from gpualert_common.record.events import (
     LOG_CUT,
+    NO_LONGER_WATCHED,
     STACKS_TAKEN,
     STACKS_WANTED,
     WARNING_RAISED,
@@ -64,6 +65,7 @@ __all__ = [
     "EXIT",
     "INDEX",
     "LOG_CUT",
+    "NO_LONGER_WATCHED",
     "OUTBOX",
     "OUTCOME",
     "SPARE_BYTES",

@@ -22,6 +22,9 @@ STACKS_WANTED = "stacks_wanted"
 STACKS_TAKEN = "stacks_taken"
 """Event: a dump of the stacks is in the record, or, with a ``problem``, is not."""
 
+NO_LONGER_WATCHED = "no_longer_watched"
+"""Event: a process that gpualert did not start goes on, and nobody watches it any more."""
+
 
 class Event:
     """One event of a run.  ``at`` is in seconds since the epoch; 0 in a line without a time."""

@@ -55,7 +55,7 @@ FLOORS: tuple[frozenset[str], ...] = (
             "stop_request",
         }
     ),
-    frozenset({"batch_runs", "run_report", "slurm_watch"}),
+    frozenset({"agent", "batch_runs", "run_report", "slurm_watch"}),
     frozenset({"web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
