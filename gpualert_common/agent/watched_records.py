@@ -10,6 +10,8 @@ from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch.log_file import LogFile
 from gpualert_common.launch.preparation import PreparedRun, prepare_run
 from gpualert_common.processes.host import boot_id
+from gpualert_common.processes.procfs import read_stat
+from gpualert_common.quantities import is_number
 from gpualert_common.record import EXIT, Record
 from gpualert_common.record.marks import UNFINISHED
 from gpualert_common.record_locations import list_places
@@ -57,16 +59,42 @@ def find_unended(process: ForeignProcess, state_dir: str | None) -> Record | Non
     return None
 
 
+def list_unended(state_dir: str | None) -> list[int]:
+    """Return the live processes whose watch has ended, and whose records have no end."""
+    found = []
+    for place in list_places(state_dir):
+        for path in UNFINISHED.list_records(place):
+            try:
+                record = Record.open(path)
+                identity = find_watched(record)
+                is_held = record.is_held
+                record.close()
+            except (GPUAlertError, OSError):
+                continue
+            stat = None if identity is None or is_held else read_stat(identity[0])
+            if stat is not None and stat.is_live and stat.identity == identity:
+                found.append(stat.pid)
+    return found
+
+
 def is_of(record: Record, process: ForeignProcess) -> bool:
     """Return True for a record about this very process that has no end.  Raises RecordError."""
+    return find_watched(record) == (process.pid, process.start_ticks)
+
+
+def find_watched(record: Record) -> tuple[int, int] | None:
+    """Return number and start of the process of a record without an end; None for another record.
+
+    Raises RecordError.
+    """
     spec = record.spec
     if spec.supervised or spec.boot_id != boot_id() or record.has(EXIT):
-        return False
+        return None
     launched = record.event("launched")
     if launched is None:
-        return False
-    found = launched.fields.get("pid"), launched.fields.get("start_ticks")
-    return found == (process.pid, process.start_ticks)
+        return None
+    pid, start_ticks = launched.fields.get("pid"), launched.fields.get("start_ticks")
+    return (pid, start_ticks) if is_number(pid) and is_number(start_ticks) else None
 
 
 def _reopen(record: Record) -> PreparedRun:

@@ -26,7 +26,7 @@ def start_training(
     if output is not None:
         with open(lab.home / output, "wb") as file:
             process = lab.start(python(code), stdout=file, stderr=subprocess.STDOUT, **options)
-        until(lambda: (lab.home / output).read_bytes(), "the first output")
+        until((lab.home / output).read_bytes, "the first output")
         return process
     return lab.start(python(code), **options)
 
