@@ -100,9 +100,8 @@ def require_access(process: ForeignProcess) -> None:
     own = os.geteuid()
     if own not in (0, process.uid):
         owner = name_user(process.uid)
-        raise UsageError(
-            f"process {process.pid} belongs to {owner}: run gpualert as {owner}, or as root"
-        )
+        who = owner if process.uid == 0 else f"{owner}, or as root"
+        raise UsageError(f"process {process.pid} belongs to {owner}: run gpualert as {who}")
 
 
 def _read_credentials(pid: int) -> tuple[int, tuple[int, ...]]:

@@ -29,7 +29,6 @@ from gpualert_common.processes.procfs import read_stat
 from gpualert_common.record_locations import choose_state_dir, list_places
 from gpualert_common.settings import Setting
 from gpualert_common.telemetry.source import (
-    PERIOD_S,
     Sample,
     SourceEvent,
     SourceUnavailableError,
@@ -38,9 +37,6 @@ from gpualert_common.telemetry.sources.nvml import Nvml
 
 MOST_GROUPS = 64
 """Several for each GPU of the largest nodes."""
-_PERIOD_S = 2 * PERIOD_S
-"""Half as often as a run of our own: all groups together stay below 1 % of a core.  Ends are noticed
-at once, and detectors accept samples that are up to 30 s apart."""
 _ANSWER_S = 0.5
 _FORGET_AFTER_TURNS = 6
 """A process that is not watched is examined again after a minute: its supervisor may have died."""
@@ -58,12 +54,17 @@ UsedBytes = Mapping[str, float]
 class GpuAgent:
     """The groups of this machine; ``log`` gets a line for the begin and the end of each.
 
+    ``period_s`` is the time between two samples; ends are noticed at once.
+
     Root watches the processes of all users, another user only own ones.  Raises UsageError where
     no GPU can be seen, or another agent uses the state directory; ConfigError, RuleError.
     """
 
-    def __init__(self, settings: Mapping[str, Setting], log: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Mapping[str, Setting], period_s: float, log: Callable[[str], None]
+    ) -> None:
         self._settings = settings
+        self._period_s = period_s
         self._log = log
         make_spec(["agent"], settings, cwd=None, name=None)  # its errors now, not for each group
         self._status_file = StatusFile.open_locked(choose_state_dir(settings["state_dir"].value))
@@ -96,7 +97,7 @@ class GpuAgent:
         while not any(received.number in STOPS for received in inbox.take()):
             if time.monotonic() >= next_at:
                 self._take_turn()
-                next_at = max(next_at + _PERIOD_S, time.monotonic())
+                next_at = max(next_at + self._period_s, time.monotonic())
             poll = select.poll()
             for fd in (inbox.fd, *(fd for one in self._groups.values() for fd in one.fds)):
                 poll.register(fd, select.POLLIN)

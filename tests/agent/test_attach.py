@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gpualert_common.agent.foreign_process import ForeignProcess, read_foreign_process
+from gpualert_common.agent.output_files import may_read, open_outputs
 from tests.agent.foreign import CRASH, TRAINING, Watch, release, start_training
 from tests.supervised import Lab, exit_of, is_alive, python, until
 
@@ -81,6 +85,7 @@ def test_interrupt_leaves_the_process_alone(lab: Lab) -> None:
     assert again.record.path != watch.record.path
 
 
+@pytest.mark.e2e
 def test_alert_at_the_end(lab: Lab) -> None:
     """The end of the process is an alert by the channels of the settings."""
     training = start_training(lab, CRASH)
@@ -91,6 +96,7 @@ def test_alert_at_the_end(lab: Lab) -> None:
     assert "illegal memory access" in (lab.home / "alert.json").read_text()
 
 
+@pytest.mark.e2e
 def test_death_of_the_watch(lab: Lab) -> None:
     """A killed watch harms nothing: another one takes up its record and its copy; without one,
     recovery completes the record with an unknown status."""
@@ -170,6 +176,81 @@ def test_output_that_is_no_file(lab: Lab) -> None:
     assert not source.available
 
 
+def open_pipe(lab: Lab) -> int:
+    """Return a named pipe, open for both sides."""
+    os.mkfifo(lab.home / "fifo")
+    return os.open(lab.home / "fifo", os.O_RDWR)
+
+
+def open_terminal(_lab: Lab) -> int:
+    """Return the side of a new terminal that programs write to."""
+    return os.openpty()[1]
+
+
+def open_null(_lab: Lab) -> int:
+    """Return the null device."""
+    return os.open(os.devnull, os.O_WRONLY)
+
+
+def open_socket(_lab: Lab) -> int:
+    """Return one end of a pair of sockets."""
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    return ours.detach()
+
+
+def open_unreadable(lab: Lab) -> int:
+    """Return a file that its user may write to, and not read."""
+    path = lab.home / "write-only"
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    path.chmod(0o200)
+    return fd
+
+
+@pytest.mark.parametrize(
+    ("open_output", "problem"),
+    [
+        (open_pipe, "a pipe"),
+        (open_terminal, "a terminal"),
+        (open_null, "/dev/null"),
+        (open_socket, "a socket"),
+        (open_unreadable, None),
+    ],
+)
+def test_kinds_of_output(lab: Lab, open_output: Callable[[Lab], int], problem: str | None) -> None:
+    """Each thing that is no readable file is named; none of them is opened."""
+    fd = open_output(lab)
+    training = lab.start(("sleep", "600"), stdout=fd, stderr=fd)
+    process = read_foreign_process(training.pid)
+    outputs = open_outputs(process)
+    if problem is None:
+        assert (outputs.problem is None) == (os.getuid() == 0)
+    else:
+        assert outputs.problem == f"its stdout is {problem}; its stderr is {problem}"
+    os.close(fd)
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "group", "is_readable"),
+    [
+        (0o600, 1000, 1000, True),
+        (0o200, 1000, 1000, False),
+        (0o040, 1000, 5, False),
+        (0o640, 0, 27, True),
+        (0o604, 0, 27, False),
+        (0o640, 0, 5, False),
+        (0o604, 0, 5, True),
+        (0o600, 0, 0, False),
+    ],
+)
+def test_permission_to_read(mode: int, owner: int, group: int, is_readable: bool) -> None:
+    """Root reads for a user what the user may read, by owner, group and others as the kernel
+    does."""
+    process = ForeignProcess(1, 1, 1000, (1000, 27), 0.0, ("train",))
+    status = os.stat_result((0o100000 | mode, 1, 1, 1, owner, group, 0, 0, 0, 0))
+    assert may_read(status, process) is is_readable
+
+
 def test_log_option(lab: Lab) -> None:
     """The file of --log is read in place of a pipe; another thing than a file is an error."""
     training = start_training(lab, output=None, stdout=subprocess.DEVNULL)
@@ -199,6 +280,7 @@ def test_streams_apart(lab: Lab) -> None:
     assert Path(watch.record.log_path("stderr.log")).read_bytes() == b"to stderr\n"
 
 
+@pytest.mark.e2e
 def test_deleted_and_truncated_output(lab: Lab) -> None:
     """A log that was deleted is read on; one that is truncated is read from its start again."""
     code = TRAINING + "os.truncate(1, 0)\nprint('after')\n"
@@ -212,6 +294,7 @@ def test_deleted_and_truncated_output(lab: Lab) -> None:
     assert watch.log.endswith(b"after\n")
 
 
+@pytest.mark.e2e
 def test_long_output_before_the_watch(lab: Lab) -> None:
     """Of output before the watch the last 8 MiB are copied, from the start of a line on."""
     code = "for number in range(200_000): print(f'{number:99d}')\n"
