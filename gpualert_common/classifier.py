@@ -21,7 +21,7 @@ from gpualert_common.classify import (
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.diagnose import conclude
 from gpualert_common.diagnose.evidence import RunObservations
-from gpualert_common.diagnose.unread_output import mark_output_unread
+from gpualert_common.diagnose.missing_evidence import explain_missing_status, mark_output_unread
 from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.end_record import SchedulerStop
@@ -94,7 +94,10 @@ class RunClassifier:
                 self._monitor = _monitor(self._evidence.record, self._launch_record, self._rules)
             telemetry, printed_at = self._evidence.telemetry, self._evidence.printed_at
             stacks = self._evidence.read_stacks()
-            return self._monitor.check(telemetry, stacks, printed_at, self._training.snapshot)
+            earlier = self._evidence.recall().runs
+            return self._monitor.check(
+                telemetry, stacks, printed_at, self._training.snapshot, earlier
+            )
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [
@@ -214,7 +217,7 @@ class RunClassifier:
         """Return why the status of a process that gpualert did not start is not known."""
         if ending.code is not None or self._launch_record.supervised or self._evidence is None:
             return None
-        return self._evidence.explain_missing_status()
+        return explain_missing_status(self._evidence.record)
 
     def _find_scheduler_stop(self, ending: Ending) -> SchedulerStop | None:
         return None if self._evidence is None else self._evidence.find_scheduler_stop(ending)

@@ -20,7 +20,7 @@ from typing import Any
 from gpualert_common import record_locations
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import encode
-from gpualert_common.diagnose.unread_output import mark_output_unread
+from gpualert_common.diagnose.missing_evidence import mark_output_unread
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.launch_record import AlertSettings, EngineTask, LaunchRecord
 from gpualert_common.model import Claim, SourceStatus, Verdict

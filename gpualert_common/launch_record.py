@@ -140,6 +140,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     grace_s: Seconds = 30.0  # as the option has it: a damaged one must not kill at once
     hang_timeout_s: Seconds | None = None
     on_hang: str = "warn"
+    on_slowdown: str = "off"
     log_full: str = "fail"
     pty: bool = False
     end_survivors: bool = False
@@ -148,6 +149,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     slurm: SlurmPlace | None = None
     rules: str | None = None
     observe: bool = False
+    tracing: bool = False
     alerts: AlertSettings | None = None
     created_at: Time = 0.0
     host: str | None = None

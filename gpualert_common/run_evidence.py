@@ -15,13 +15,13 @@ from gpualert_common.coordinator.last_trial import (
     try_again,
 )
 from gpualert_common.coordinator.state import CoordinatorState
-from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.evidence import Capture, RunObservations
 from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.progress import Progress, add_times, measure_steps, read_index
 from gpualert_common.quantities import is_number, is_time
-from gpualert_common.record import INDEX, NO_LONGER_WATCHED, Record
+from gpualert_common.record import INDEX, Record
 from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.spec import OBSERVER, Ending
 from gpualert_common.stacks.dump import Dump
@@ -144,13 +144,6 @@ class RunEvidence:
         except Exception:  # noqa: BLE001 - the boundary: it costs only the scheduler's answer
             return None
 
-    def explain_missing_status(self) -> str:
-        """Return why the exit status of a process that gpualert did not start is not known."""
-        with suppress(OSError, RecordError):
-            if self.record.event(NO_LONGER_WATCHED) is not None:
-                return "No longer watched: the process went on, and its end is not known"
-        return "Exit status unknown: this process was not started by gpualert"
-
     def read_stacks(self) -> tuple[Dump, ...]:
         """Return the dumps in the record, read again when there are more of them."""
         status = self.record.log_status(STACKS)
@@ -212,7 +205,15 @@ class RunEvidence:
             earlier=() if recalled is None else recalled.runs,
             stacks=self.read_stacks(),
             hang_timeout_s=self._launch_record.hang_timeout_s,
+            captures=self._read_captures(),
         )
+
+    def _read_captures(self) -> tuple[Capture, ...]:
+        if self._launch_record.on_slowdown == "off":
+            return ()
+        from gpualert_common.diagnose.captures import read_captures  # most runs have none
+
+        return read_captures(self.record, self._launch_record.cwd)
 
     def _sample_once(
         self, ending: Ending, pid: int | None, started_at: float, progress: Progress | None

@@ -27,6 +27,7 @@ from gpualert_common.record import NO_LONGER_WATCHED
 from gpualert_common.run_hooks import OLDER_ALERTS, RunHooks
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise import SupervisedRun
+from gpualert_common.supervise.captures import CaptureRequest
 from gpualert_common.supervise.recorder import Recorder
 from gpualert_common.supervise.recorder_messages import end_message, event_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
@@ -36,6 +37,7 @@ from gpualert_common.supervise.terminal_output import TerminalOutput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from subprocess import Popen
 
     from gpualert_common.end_record import Sender
     from gpualert_common.model import Verdict
@@ -47,6 +49,10 @@ _CODE_S = 2.0
 
 class AttachedHooks(RunHooks):
     """Hooks of a watch: no alert is sent about a process that is no longer watched."""
+
+    def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
+        """Return the program that takes a capture; none of them pauses a process."""
+        return super().start_capture(CaptureRequest(wanted.reason, kind=wanted.kind))
 
     def freeze_artifacts(self, ending: Ending) -> None:
         """Freeze the files that an alert may carry, if the process has ended."""

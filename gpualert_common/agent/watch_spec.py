@@ -25,6 +25,7 @@ def make_watch_spec(
     )
     spec.streams = outputs.streams
     spec.timeout_s, spec.on_hang, spec.end_survivors = None, "warn", False
+    spec.tracing, spec.on_slowdown = False, "off"
     spec.log_full, spec.pty = "fail", False
     if spec.alerts is not None and process.uid != os.geteuid():
         spec.alerts["artifacts"] = []

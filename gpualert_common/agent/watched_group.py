@@ -27,8 +27,8 @@ from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import STACKS_WANTED, WARNING_RAISED, Event
 from gpualert_common.run_hooks import RunHooks
 from gpualert_common.spec import Ending, RunSpec
+from gpualert_common.supervise.captures import DUMP_DEADLINE_S, CaptureRequest, Captures
 from gpualert_common.supervise.record_writer import RecordWriter
-from gpualert_common.supervise.stack_dumps import DumpRequest, StackDumps
 from gpualert_common.supervise.stop import Stop, read_terms
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
 from gpualert_common.telemetry.source import (
@@ -74,7 +74,7 @@ class WatchedGroup:
         self._writer = RecordWriter(self.record, prepared.launch_record, prepared.logs)
         self._telemetry = TelemetryWriter(self.record)
         self._classifier = RunClassifier(self.record.spec, self.record, is_live=True)
-        self._dumps = StackDumps(self._hooks.start_dump)
+        self._dumps = Captures(self._hooks.start_capture, DUMP_DEADLINE_S)
         self._tops: list[Process] = []
         self._codes: list[int | None] = []
         self._stop_sender: Sender | None = None
@@ -207,7 +207,9 @@ class WatchedGroup:
         is_news = False
         for event in self._classifier.update():
             if event.name == STACKS_WANTED:
-                self._dumps.request(DumpRequest(event.fields["reason"]))  # never pauses a process
+                self._dumps.request(
+                    CaptureRequest(event.fields["reason"])
+                )  # never pauses a process
                 continue
             self._writer.append_event(event.name, event.at, **event.fields)
             self._note_warning(event)

@@ -216,6 +216,19 @@ SLOWER_THAN_BEFORE = Threshold(
     "a third more is common between machines and versions; also three of their standard deviations",
     CALIBRATED,
 )
+PACE_WINDOW_S = Threshold(
+    20.0,
+    "s of steps in a window",
+    "some readings of the log, whose time is known to 5 s",
+)
+PACE_WINDOW_STEPS = Threshold(
+    10.0, "steps in a window", "the time of a single step varies with the length of its input"
+)
+PACE_WINDOWS = Threshold(
+    4.0,
+    "windows in a row",
+    "a checkpoint or an evaluation between two steps makes one window slow, or two",
+)
 LEAST_TIMED_S = Threshold(
     5.0,
     "s of steps",

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from gpualert_common.kineto.daemon_launch import TracingDaemon
+
 _PROBE_BYTES = 64 << 10
 """Written and removed where space cannot be reserved: more than a filesystem keeps inline."""
 
@@ -37,10 +39,11 @@ _PROBE_BYTES = 64 << 10
 class PreparedRun:
     """A record that is ready, descriptors for the child's output, and logs to read that.
 
-    ``tried`` has the locations that failed before this one, each with its problem.
+    ``tried`` has the locations that failed before this one, each with its problem.  ``tracing`` is
+    the daemon for its traces, None without one.
     """
 
-    __slots__ = ("launch_record", "log_fds", "logs", "record", "tried")
+    __slots__ = ("launch_record", "log_fds", "logs", "record", "tracing", "tried")
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class PreparedRun:
         self.logs = logs
         self.launch_record = launch_record
         self.tried = tried
+        self.tracing: TracingDaemon | None = None
 
     def close(self) -> None:
         """Close the descriptors for the child's output."""

@@ -1,8 +1,12 @@
-"""Verdicts on runs whose output was not read: they name that, and are less sure."""
+"""Evidence that a run lacks: its output, and the exit status of a process that others started."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from gpualert_common.errors import RecordError
 from gpualert_common.model import Disposition, SourceStatus, Verdict
+from gpualert_common.record import NO_LONGER_WATCHED, Record
 from gpualert_common.structs import replace
 
 _MOST_OF_EXCEPTION = 0.9
@@ -32,3 +36,11 @@ def mark_output_unread(verdict: Verdict, name: str, why: str, *, has_exception: 
         cannot_decide=(*verdict.cannot_decide, unknown),
         sources=(unread, *others),
     )
+
+
+def explain_missing_status(record: Record) -> str:
+    """Return why the exit status of a process that gpualert did not start is not known."""
+    with suppress(OSError, RecordError):
+        if record.event(NO_LONGER_WATCHED) is not None:
+            return "No longer watched: the process went on, and its end is not known"
+    return "Exit status unknown: this process was not started by gpualert"
