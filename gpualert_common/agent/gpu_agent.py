@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from gpualert_common.abandoned_runs import start_recovery
 from gpualert_common.agent.agent_status import AgentStatus, GroupStatus, StatusFile
@@ -115,11 +115,13 @@ class GpuAgent:
             self._keys = {one: key for one, key in self._keys.items() if key is not _UNWATCHED}
         output = list(self._nvml.sample())
         used = self._assign(read_used_bytes(output))
-        for key, group in self._groups.items():
-            group.request(output, used.get(key, {}))
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
+                group.request(output, used.get(key, {}))
         deadline = time.monotonic() + _ANSWER_S
-        for group in self._groups.values():
-            group.collect(deadline)
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
+                group.collect(deadline)
         self._write_status()
         if time.monotonic() >= self._clean_due:
             self._clean_due = time.monotonic() + _CLEAN_EVERY_S
@@ -192,12 +194,27 @@ class GpuAgent:
 
     def _finish_ended(self) -> None:
         for key, group in list(self._groups.items()):
-            group.check_tops()
-            if group.has_ended:
-                del self._groups[key]
-                self._keys = {one: of for one, of in self._keys.items() if of != key}
-                group.finish()
-                self._log(f"{group.group.place} has ended: gpualert show {group.record.run_id}")
+            with self._boundary(key):
+                group.check_tops()
+                if group.has_ended:
+                    del self._groups[key]
+                    self._keys = {one: of for one, of in self._keys.items() if of != key}
+                    group.finish()
+                    self._log(f"{group.group.place} has ended: gpualert show {group.record.run_id}")
+
+    @contextmanager
+    def _boundary(self, key: GroupKey) -> Iterator[None]:
+        """Cease to watch a group in which something fails; the others are not affected."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the boundary of each group
+            self._complain(f"a run is not watched any more: {type(error).__name__}: {error}")
+            group = self._groups.pop(key, None)
+            if group is not None:
+                group.close()
+                self._keys = {
+                    one: _UNWATCHED if of == key else of for one, of in self._keys.items()
+                }
 
     def _complain(self, problem: str) -> None:
         if problem not in self._problems and len(self._problems) < MOST_GROUPS:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from gpualert_common.agent.gpu_use import GpuUse
+from gpualert_common.agent.group_sources import GroupSources
 from gpualert_common.agent.grouping import FoundGroup
 from gpualert_common.agent.log_copy import LogCopy
 from gpualert_common.agent.output_files import Outputs
@@ -31,23 +32,13 @@ from gpualert_common.supervise.captures import DUMP_DEADLINE_S, CaptureRequest, 
 from gpualert_common.supervise.record_writer import RecordWriter
 from gpualert_common.supervise.stop import Stop, read_terms
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
-from gpualert_common.telemetry.source import (
-    ObservedRun,
-    Sample,
-    Source,
-    SourceEvent,
-    SourceUnavailableError,
-    load_source_class,
-)
-from gpualert_common.telemetry.sources.processes import Processes
-from gpualert_common.telemetry.storage import TelemetryWriter
+from gpualert_common.telemetry.source import ObservedRun, Sample, SourceEvent
+from gpualert_common.telemetry.storage import TELEMETRY, TelemetryWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpualert_common.end_record import Sender
 
-_SOURCES = ("cgroup", "kernel_log", "memory")
-"""Besides the processes and the GPUs: cheap, and needed for the verdict at the end."""
 _CODE_S = 0.5
 _LAST_COPY_S = 2.0
 """For the end of the output; a file system that takes longer has stalled."""
@@ -83,8 +74,8 @@ class WatchedGroup:
         targets = iter(prepared.log_fds)
         self._copies = [LogCopy(self.record, file, next(targets)) for file in outputs.files]
         self._copying = BackgroundCall(self._copy, "output")
-        self._open_sources(self.record.spec.created_at)
-        self._sampling = BackgroundCall(self._sample, "group")
+        self._sources = self._open_sources()
+        self._sampling = BackgroundCall(self._sources.sample, "group")
         self.add_top(group.leader.pid, group.leader.start_ticks)
         if self.record.event("launched") is None:
             leader = group.leader
@@ -113,7 +104,7 @@ class WatchedGroup:
         if top is None or stat is None or stat.start_ticks != start_ticks:
             return
         self._tops.append(top)
-        self._processes.include(stat)
+        self._sources.include(stat)
 
     def check_tops(self) -> None:
         """Take the exit statuses of processes of the top that have exited."""
@@ -126,8 +117,7 @@ class WatchedGroup:
 
     def set_gpu_facts(self, facts: Mapping[str, object]) -> None:
         """Write the facts about the GPUs of the machine."""
-        with suppress(OSError):
-            self._telemetry.add_source("nvml", available=True, facts=dict(facts))
+        self._note_source("nvml", {"available": True, "facts": dict(facts)})
 
     def request(self, output: Iterable[Sample | SourceEvent], used: Mapping[str, float]) -> None:
         """Begin a sample, with those of the GPUs; ``used`` are the bytes of the group on each."""
@@ -155,45 +145,27 @@ class WatchedGroup:
         self._take_stacks()
         self._handle_requests()
 
-    def _open_sources(self, started_at: float) -> None:
+    def _open_sources(self) -> GroupSources:
         leader = self.group.leader
-        run = ObservedRun(
-            run_id=self.record.run_id,
-            pid=leader.pid,
-            marker="",  # no process of it carries one
-            started_at=started_at,
-            record_path=self.record.path,
-            cwd=leader.cwd,
-            logs=self.record.log_paths,
+        sampled_at = self.record.stored_at(TELEMETRY)  # by an earlier agent
+        sources = GroupSources(
+            ObservedRun(
+                run_id=self.record.run_id,
+                pid=leader.pid,
+                marker="",  # no process of it carries one
+                started_at=sampled_at or self.record.spec.created_at,
+                record_path=self.record.path,
+                cwd=leader.cwd,
+                logs=self.record.log_paths,
+            )
         )
-        self._processes = Processes(run)
-        self._sources: dict[str, Source] = {"processes": self._processes}
-        for name in _SOURCES:
-            try:
-                self._sources[name] = load_source_class(name)(run)
-            except SourceUnavailableError as error:
-                self._note_source(name, available=False, why=error.why, remedy=error.remedy)
-            except Exception as error:  # noqa: BLE001 - the boundary of each source
-                self._note_source(name, available=False, why=f"{type(error).__name__}: {error}")
-        for name, source in self._sources.items():
-            self._note_source(name, available=True, facts=dict(source.facts))
+        for name, fields in sources.availability.items():
+            self._note_source(name, fields)
+        return sources
 
-    def _note_source(self, name: str, **fields: object) -> None:
+    def _note_source(self, name: str, fields: Mapping[str, object]) -> None:
         with suppress(OSError):
             self._telemetry.add_source(name, **fields)
-
-    def _sample(self) -> tuple[float, list[tuple[str, Sample | SourceEvent]]]:
-        """Return the time and the samples of all sources; one that fails is closed."""
-        at = time.time()
-        found: list[tuple[str, Sample | SourceEvent]] = []
-        for name in list(self._sources):
-            try:
-                found += [(name, one) for one in self._sources[name].sample()]
-            except Exception as error:  # noqa: BLE001 - the boundary of each source
-                text = f"{name} failed and was closed: {type(error).__name__}: {error}"
-                found.append((name, SourceEvent("source_failed", "host", text)))
-                del self._sources[name]
-        return at, found
 
     def _copy(self) -> set[str]:
         """Copy the new output, all of it at the end; return the problems."""
@@ -243,9 +215,10 @@ class WatchedGroup:
         number = signal.SIGTERM
         self._stop_sender = sender
         self._writer.append_event("stopping", signal=int(number), sender=sender, grace_s=grace_s)
-        tree = ProcessTree(self.group.leader.pid, run_marker(self.record.run_id))
-        stop = Stop(tree, number, grace_s, time.monotonic())
-        threading.Thread(target=stop.complete, daemon=True).start()
+        for top in self._tops:
+            tree = ProcessTree(top.pid, run_marker(self.record.run_id))
+            stop = Stop(tree, number, grace_s, time.monotonic())
+            threading.Thread(target=stop.complete, daemon=True).start()
 
     # -- the end -----------------------------------------------------------------------------
 
@@ -290,8 +263,7 @@ class WatchedGroup:
         self._sampling.stop()
         self._copying.stop()
         if self._sampling.requested_at is None:  # else a thread still uses them
-            for source in self._sources.values():
-                source.close()
+            self._sources.close()
         if self._copying.requested_at is None:
             for copy in self._copies:
                 copy.close()

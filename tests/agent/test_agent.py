@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.agent.watched_records import list_unended
-from gpualert_common.record import EVENTS
+from gpualert_common.record import EVENTS, WARNING_RAISED
+from gpualert_common.stacks.storage import read_dumps
 from gpualert_common.telemetry.series import Telemetry
 from tests.agent.foreign import CRASH, TRAINING, Agent, hold, release, start_job
 from tests.supervised import Lab, exit_of, is_alive, python, until
 
-pytestmark = pytest.mark.e2e
 
-
+@pytest.mark.e2e
 def test_groups_from_begin_to_end(lab: Lab) -> None:
     """Two trainings of one shell are two records; each has its GPUs, its output, its status and its
     cause, and an alert."""
@@ -44,6 +44,7 @@ def test_groups_from_begin_to_end(lab: Lab) -> None:
     assert agent.stop() == 0
 
 
+@pytest.mark.e2e
 def test_ranks_are_one_group(lab: Lab) -> None:
     """A launcher and its ranks, in sessions of their own, are one record with all their GPUs."""
     rank = "import os, time\nopen(f'rank{os.environ[\"RANK\"]}', 'w').write(str(os.getpid()))\n"
@@ -67,6 +68,7 @@ def test_ranks_are_one_group(lab: Lab) -> None:
     assert record.spec.supervised is False
 
 
+@pytest.mark.e2e
 def test_supervised_run_is_left_alone(lab: Lab) -> None:
     """A run of ``gpualert run`` that uses a GPU gets no second record."""
     supervised = lab.launch(*python("import time; time.sleep(600)"))
@@ -78,6 +80,7 @@ def test_supervised_run_is_left_alone(lab: Lab) -> None:
     assert agent.rows()[0]["pid"] == other
 
 
+@pytest.mark.e2e
 def test_agent_that_is_killed_continues(lab: Lab) -> None:
     """An agent that is killed and started again takes up its records, without a second one, and the
     status of a process that ended meanwhile is unknown."""
@@ -102,6 +105,7 @@ def test_agent_that_is_killed_continues(lab: Lab) -> None:
     assert sum(event.name == "launched" for event in first.events()) == 1
 
 
+@pytest.mark.e2e
 def test_number_that_is_used_again(lab: Lab) -> None:
     """A record is not continued with another process of the same number."""
     pid = start_job(lab, TRAINING)
@@ -116,6 +120,7 @@ def test_number_that_is_used_again(lab: Lab) -> None:
     assert list_unended(str(lab.state)) == []
 
 
+@pytest.mark.e2e
 def test_idle_gpus_are_shown(lab: Lab) -> None:
     """The status shows who holds GPUs that no kernel uses, and since when."""
     working, idle = start_job(lab, TRAINING), start_job(lab, TRAINING)
@@ -131,6 +136,7 @@ def test_idle_gpus_are_shown(lab: Lab) -> None:
     assert any(f"process {idle}" in line and " 10.0 GiB " in line for line in table)
 
 
+@pytest.mark.e2e
 def test_stop_on_request(lab: Lab) -> None:
     """``gpualert stop`` ends a process that the agent watches."""
     pid = start_job(lab, TRAINING)
@@ -141,6 +147,7 @@ def test_stop_on_request(lab: Lab) -> None:
     assert not is_alive(pid)
 
 
+@pytest.mark.e2e
 def test_one_agent_at_a_time(lab: Lab) -> None:
     """A second agent of one state directory is an error, and so is a machine without GPUs."""
     without = lab.gpualert("agent")
@@ -153,3 +160,18 @@ def test_one_agent_at_a_time(lab: Lab) -> None:
     assert second.returncode == 2
     assert b"another agent" in second.stderr
     assert lab.gpualert("agent", "--every", "21s").returncode == 2
+
+
+@pytest.mark.nightly
+def test_hang_is_noticed(lab: Lab) -> None:
+    """A process that hangs has a warning, by stacks that were taken without pausing it."""
+    code = "import time\nprint('step 1', flush=True)\ntime.sleep(600)"
+    pid = start_job(lab, code, "train.log")
+    agent = Agent(lab, hold(pid, load=0), options=("--hang-timeout", "10s"))
+    record = agent.await_record(pid)
+    until(lambda: record.event(WARNING_RAISED), "a warning", deadline_s=240.0, poll_s=0.5)
+    warning = record.event(WARNING_RAISED)
+    assert warning is not None
+    assert warning.fields["kind"] == "hung"
+    assert len(list(read_dumps(record))) == 2
+    assert agent.rows()[0]["warnings"] == ["hung"]
