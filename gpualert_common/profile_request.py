@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpualert_common import recover
 from gpualert_common.errors import UsageError
 from gpualert_common.processes.marker import run_marker
-from gpualert_common.profiles.profile import Profile
+from gpualert_common.profiles.profile import Profile, change_names
 from gpualert_common.profiles.profile_collection import take_profile_of
 from gpualert_common.profiles.profile_files import store_profile
 from gpualert_common.profiles.py_spy_sampler import SamplingOptions
@@ -13,7 +13,7 @@ from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.wording import describe_place
 from gpualert_common.spec import ON_REQUEST
-from gpualert_common.structs import Struct, replace
+from gpualert_common.structs import Struct
 
 
 class TakenProfile(Struct, frozen=True):
@@ -48,21 +48,12 @@ def take_profile(
     profile = take_profile_of(leader, run_marker(record.run_id), reason, options, ranks)
     if not profile.trees:
         raise UsageError(f"{record.run_id}: {_explain(profile, ranks)}")
-    profile = mask_frames(profile, Redactor())
+    profile = change_names(profile, Redactor().mask_text)
     try:
         return TakenProfile(profile, path=store_profile(record, profile))
     except OSError as error:
         why = f"the profile is not stored in {record.path}: {error.strerror}"
         return TakenProfile(profile, problem=why)
-
-
-def mask_frames(profile: Profile, masks: Redactor) -> Profile:
-    """Return a profile with the secrets in the names of its functions and files masked."""
-    frames = tuple(
-        replace(one, function=masks.mask_text(one.function), file=masks.mask_text(one.file))
-        for one in profile.frames
-    )
-    return replace(profile, frames=frames)
 
 
 def _explain(profile: Profile, ranks: frozenset[int]) -> str:

@@ -17,7 +17,8 @@ from gpualert_common.kineto.socket_directory import wake_daemon
 from gpualert_common.kineto.stored_traces import MERGED, RAW, REQUEST_LOCK, StoredTrace
 from gpualert_common.live_facts import read_live_progress
 from gpualert_common.record import Record
-from gpualert_common.traces.merging import TraceSource, merge_traces
+from gpualert_common.traces.merging import merge_traces
+from gpualert_common.traces.trace_source import TraceSource
 
 MOST_BYTES = 4 << 30
 """Limit of all traces of a run."""

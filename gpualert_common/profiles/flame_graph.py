@@ -43,7 +43,8 @@ def draw_flame_graph(profile: Profile, *, cwd: str | None = None) -> str:
     svg = _start(profile, cwd)
     SubElement(svg, "style").text = files(__package__).joinpath(STYLE).read_text()
     top = _MARGIN
-    for line in wrap(f"Profile: {summarize(profile, cwd)}", _SENTENCE_CHARS):
+    sentence = f"Profile: {summarize(profile, cwd)}".replace(" %", "\u00a0%")
+    for line in wrap(sentence, _SENTENCE_CHARS):
         top += _LINE
         _add_text(svg, line, top, "flame-title")
     top = _add_legend(svg, top + 4)

@@ -99,7 +99,7 @@ class _Panel:
                     pending.append((index, left, row + 1))
                     rows = max(rows, row + 1)
                 left += width
-        note = f"{hidden} frames are too narrow or too deep to be drawn" if hidden else ""
+        note = f"{hidden} narrow or deep branches are not drawn" if hidden else ""
         return FlamePanel(name_tree(self.profile, self.tree), rows, tuple(frames), note)
 
     def _measure_share(self, counts: Sequence[int]) -> float:

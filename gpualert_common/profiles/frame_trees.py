@@ -19,6 +19,7 @@ _MOST_NODES = 4000
 _MOST_COUNTS = 200_000
 """Nodes times ranks of one tree."""
 _MOST_TREES = 8
+_WORKER_START = "multiprocessing/process.py"
 _NUMBER = re.compile(r"\d+")
 
 
@@ -80,12 +81,19 @@ def _build_tree(
     root = _Branch(len(columns))
     for one in threads:
         for stack, count in one.thread.stacks.items():
-            _add_stack(root, stack, columns[one.rank], count)
+            shown = _cut_worker(stack) if kind is TreeKind.WORKERS else stack
+            _add_stack(root, shown, columns[one.rank], count)
     least, most = LEAST_SHARE, min(_MOST_NODES, max(200, _MOST_COUNTS // len(columns)))
     while (size := _count_kept(root, root.counts, least)) > most:
         least *= 1.5 if size < 2 * most else 2
     nodes = tuple(_list_nodes(root, least, frames))
     return FrameTree(kind, tuple(root.counts), nodes, name)
+
+
+def _cut_worker(stack: Stack) -> Stack:
+    """Return the frames of a worker without those of its start; a fork has all of its parent."""
+    starts = [index for index, one in enumerate(stack) if one.file.endswith(_WORKER_START)]
+    return stack[starts[-1] + 1 :] if starts else stack
 
 
 def _add_stack(root: _Branch, stack: Stack, column: int, count: int) -> None:

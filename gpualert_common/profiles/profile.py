@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from gpualert_common.quantities import Seconds, Time
 from gpualert_common.spec import SCHEMA
 from gpualert_common.stacks.dump import StackFrame
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 MOST_RATE = 1000
 MOST_DURATION_S = 600.0
@@ -102,3 +103,14 @@ class Profile(Struct, frozen=True):
             )
             for index, node in enumerate(tree.nodes)
         )
+
+
+def change_names(profile: Profile, change: Callable[[str], str]) -> Profile:
+    """Return a profile with the names of its functions, files and threads changed, such as
+    masked."""
+    frames = tuple(
+        replace(one, function=change(one.function), file=change(one.file), code="")
+        for one in profile.frames
+    )
+    trees = tuple(replace(one, thread=change(one.thread)) for one in profile.trees)
+    return replace(profile, frames=frames, trees=trees)

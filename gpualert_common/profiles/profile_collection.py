@@ -60,8 +60,8 @@ def take_profile_of(
     """Return the profile of a run, by its leader and marker.
 
     ``chosen`` are the ranks to sample, all if it is empty.  The profile has no trees if no process
-    could be sampled; then its ranks and problems say why.  Raises OSError when descriptors or
-    processes ran out.
+    could be sampled; then its ranks and problems say why.  Raises OSError when no process or
+    descriptor is left.
     """
     members = SampledTree(leader, marker).members()
     targets, left_out = find_targets(leader, members, chosen)
@@ -170,8 +170,7 @@ def _find_problem(pid: int) -> str:
     libraries = read(f"/proc/{pid}/maps")
     if b"python" in libraries:
         return ""
-    stat = read_stat(pid)
-    if stat is None or not stat.is_live:
+    if not _is_live(pid):
         return "it has ended"
     return "it runs no Python" if libraries else py_spy.explain_refusal(pid)
 
@@ -228,8 +227,10 @@ def _read_samples(
     if sampler.began_at is not None:
         ended_at = min(stopped_at, sampler.ended_at or stopped_at)
         lasted_s = round(max(0.0, ended_at - sampler.began_at), 2)
-        if not problem and ended_at < stopped_at:
+        if ended_at < stopped_at and not _is_live(target.pid):
             problem = f"it ended after {lasted_s:.1f} s"
+    elif not _is_live(target.pid):
+        problem = "it has ended"
     try:
         threads = parse_samples(data) if data else ()
     except ValueError as error:
@@ -254,6 +255,11 @@ def _find_main(threads: Sequence[ThreadStacks], pid: int) -> ThreadStacks | None
     """Return the main thread; of a process in another namespace, whose numbers differ, by name."""
     named = (one for one in threads if one.name == "MainThread")
     return next((one for one in threads if one.tid == pid), next(named, None))
+
+
+def _is_live(pid: int) -> bool:
+    stat = read_stat(pid)
+    return stat is not None and stat.is_live
 
 
 def _is_stopped(pid: int) -> bool:

@@ -20,7 +20,7 @@ MOST_OUTPUT_BYTES = 64 << 20
 _MOST_MESSAGES = 1 << 20
 _BEGUN = b"Sampling process"
 _RATE_OF_ERRORS = b"Errors: "
-_SPARE_S = 60
+_SPARE_S = 90
 """py-spy stops by itself so long after the time at which it is stopped, if nobody does."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from gpualert_common.median import median
 from gpualert_common.profiles.profile import FrameTree, Profile, TreeKind
@@ -40,14 +41,17 @@ _WAITS = frozenset(
     )
 )
 """Activities in which a rank may wait for another one."""
+_QUEUES = ("multiprocessing/queues.py", "multiprocessing/connection.py")
+"""Files of the functions in which a worker waits for work."""
 
 
 class RankDifference(Struct, frozen=True):
     """A frame in which some ranks spend more time than the others.
 
     ``ranks`` are their columns in the profile.  ``share`` is the median of their shares and
-    ``others`` that of the other ranks.  ``is_outside_waits`` says that the time in collective
-    operations below the frame is not counted, ``is_wait`` that only waits for other ranks differ.
+    ``others`` that of the other ranks.  ``caller`` is the function of the user's own code that
+    called a library there.  ``is_outside_waits`` says that the time in collective operations below
+    the frame is not counted, ``is_wait`` that only waits for other ranks differ.
     """
 
     kind: TreeKind
@@ -56,6 +60,7 @@ class RankDifference(Struct, frozen=True):
     ranks: tuple[int, ...]
     share: float
     others: float
+    caller: StackFrame | None = None
     is_outside_waits: bool = False
     is_wait: bool = False
 
@@ -67,6 +72,19 @@ class _Place(Struct, frozen=True):
     depth: int
     all: tuple[int, ...]
     working: tuple[int, ...]
+
+
+class _Excess(Struct, frozen=True):
+    """A frame in which some ranks have the larger share."""
+
+    place: _Place
+    share: float
+    others: float
+
+    @property
+    def size(self) -> float:
+        """Difference of the shares."""
+        return self.share - self.others
 
 
 def find_differences(profile: Profile) -> list[RankDifference]:
@@ -106,7 +124,11 @@ def list_stack(profile: Profile, tree: FrameTree, index: int) -> Iterator[StackF
 
 
 def _is_wait(profile: Profile, tree: FrameTree, index: int) -> bool:
-    return find_activity(list_stack(profile, tree, index)) in _WAITS
+    stack = list_stack(profile, tree, index)
+    if tree.kind is TreeKind.WORKERS:
+        inner = takewhile(lambda frame: not frame.is_own, stack)
+        return any(frame.file.endswith(_QUEUES) for frame in inner)
+    return find_activity(stack) in _WAITS
 
 
 def find_outliers(counts: Sequence[int], samples: Sequence[int]) -> tuple[int, ...]:
@@ -160,40 +182,58 @@ def _list_places(profile: Profile, tree: FrameTree) -> Iterator[_Place]:
 def _find_places(
     profile: Profile, tree: FrameTree, places: Iterable[_Place], *, is_working: bool
 ) -> Iterator[RankDifference]:
-    """Yield one place for each set of ranks: of those with most of the excess, the innermost of the
-    user's own code, or else the outermost of a library."""
-    found: dict[tuple[int, ...], list[tuple[float, float, float, _Place]]] = {}
+    """Yield one difference for each set of ranks, the largest first."""
+    found: dict[tuple[int, ...], list[_Excess]] = {}
     for place in places:
         counts = place.working if is_working else place.all
         outliers = find_outliers(counts, tree.samples)
         if outliers and profile.frames[place.frame].file:
             share, others = _compare(counts, tree.samples, outliers)
-            found.setdefault(outliers, []).append((share - others, share, others, place))
-    for outliers, entries in sorted(found.items(), key=lambda item: -_find_largest(item[1])):
-        near = [entry for entry in entries if entry[0] >= _PART * _find_largest(entries)]
-        own = [entry for entry in near if profile.frames[entry[3].frame].is_own]
-        if own:
-            _excess, share, others, place = max(own, key=lambda entry: entry[3].depth)
-        else:
-            _excess, share, others, place = min(near, key=lambda entry: entry[3].depth)
-        is_outside = is_working and any(
-            place.all[one] - place.working[one] > 0.05 * tree.samples[one]
-            for one in range(len(tree.samples))
-        )
+            found.setdefault(outliers, []).append(_Excess(place, share, others))
+    for outliers, excesses in sorted(found.items(), key=lambda item: -_find_largest(item[1])):
+        chosen, caller = _choose_place(profile, tree, excesses)
+        is_outside = is_working and caller is None and not _differs_with_waits(tree, chosen.place)
         yield RankDifference(
             tree.kind,
             tree.thread,
-            profile.frames[place.frame],
+            profile.frames[chosen.place.frame],
             outliers,
-            round(share, 4),
-            round(others, 4),
+            round(chosen.share, 4),
+            round(chosen.others, 4),
+            caller,
             is_outside,
             not is_working,
         )
 
 
-def _find_largest(entries: Iterable[tuple[float, float, float, _Place]]) -> float:
-    return max(excess for excess, *_rest in entries)
+def _choose_place(
+    profile: Profile, tree: FrameTree, excesses: Sequence[_Excess]
+) -> tuple[_Excess, StackFrame | None]:
+    """Return the frame that explains a difference, and the one of the user's code that called it.
+
+    Of the frames with most of the excess it is the innermost one of the user's own code.  A frame
+    that differs only by the waits below it says little: then it is the function of a library that
+    it calls, if one has the excess.
+    """
+    least = _PART * _find_largest(excesses)
+    near = sorted((one for one in excesses if one.size >= least), key=lambda one: one.place.depth)
+    own = [one for one in near if profile.frames[one.place.frame].is_own]
+    if not own:
+        return near[0], None
+    inner = own[-1]
+    called = [one for one in near if one.place.depth > inner.place.depth]
+    if called and not _differs_with_waits(tree, inner.place):
+        return called[0], profile.frames[inner.place.frame]
+    return inner, None
+
+
+def _differs_with_waits(tree: FrameTree, place: _Place) -> bool:
+    """Return whether the ranks differ in a frame also where the waits below it are counted."""
+    return bool(find_outliers(place.all, tree.samples))
+
+
+def _find_largest(excesses: Iterable[_Excess]) -> float:
+    return max(one.size for one in excesses)
 
 
 def _compare(

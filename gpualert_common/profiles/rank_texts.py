@@ -58,13 +58,15 @@ def describe_difference(profile: Profile, one: RankDifference, cwd: str | None =
     elif one.kind is TreeKind.THREAD:
         ranks = f"thread {one.thread} of {ranks}"
     verb, whose = ("spends", "its") if is_one else ("spend", "their")
-    outside = " outside collective operations" if one.is_outside_waits else ""
+    place = name_frame(one.frame, cwd)
+    place += f", called by {name_frame(one.caller, cwd)}" if one.caller is not None else ""
+    place += " outside collective operations" if one.is_outside_waits else ""
     rest = [column for column in range(len(profile.ranks)) if column not in one.ranks]
     others = _name_columns(profile, rest) if len(rest) == 1 else "the others"
     middle = " (median)" if len(rest) > 1 else ""
     return (
-        f"{ranks} {verb} {_percent(one.share)} of {whose} time in {name_frame(one.frame, cwd)}"
-        f"{outside}, {others} {_percent(one.others)}{middle}"
+        f"{ranks} {verb} {_percent(one.share)} of {whose} time in {place}, {others} "
+        f"{_percent(one.others)}{middle}"
     )
 
 
