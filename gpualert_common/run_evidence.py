@@ -194,7 +194,9 @@ class RunEvidence:
             started_at,
             ended_at,
             stopped_at=min(stopped_at, ended_at),
-            last_output_at=min(max(started_at, printed_at), ended_at),
+            last_output_at=min(max(started_at, printed_at), ended_at)
+            if self._launch_record.unread_output is None
+            else ended_at,
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,

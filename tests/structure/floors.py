@@ -57,7 +57,12 @@ FLOORS: tuple[frozenset[str], ...] = (
             "trace_request",
         }
     ),
-    frozenset({"batch_runs", "current_runs", "run_report", "slowdown_capture", "slurm_watch"}),
+    frozenset(
+        {
+            *("agent", "batch_runs", "current_runs", "run_report", "slowdown_capture"),
+            "slurm_watch",
+        }
+    ),
     frozenset({"exporter", "web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
