@@ -30,6 +30,7 @@ _SILENT_S = 60.0
 """A process whose file has not grown for so long writes none."""
 _WRITING_S = 600.0
 _RAW_NAME = "trace"
+_WITHOUT_TORCH = "it has not loaded PyTorch"
 
 
 class _Part:
@@ -79,6 +80,7 @@ class TraceSession:
         self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._raw_fd = os.open(raw, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._parts = {process.pid: _Part(rank, process) for rank, process in targets.items()}
+        self._leave_out_others()
         self._asked_until = now + POLL_S + LATE_S
         start = self._find_start(now)
         self._start = start
@@ -86,10 +88,16 @@ class TraceSession:
         self._written_until = start + request.duration_s + _SILENT_S
         self._raw_bytes = 0
 
+    def _leave_out_others(self) -> None:
+        """Wait for no process without PyTorch: with it, it would have asked when it loaded that."""
+        for pid, part in self._parts.items():
+            if self._clients.find(pid) is None and has_torch(pid) is False:
+                part.fail(_WITHOUT_TORCH)
+
     def _find_start(self, now: float) -> float:
         """Return the start for which the last process still gets its configuration in time."""
         last = now
-        for pid in self._parts:
+        for pid in (one.process.pid for one in self._parts.values() if not one.is_over):
             client = self._clients.find(pid)
             due = None if client is None else client.next_at(now)
             last = max(last, now + POLL_S if due is None else due)
@@ -181,9 +189,12 @@ class TraceSession:
         if client is not None:
             silent_s = time.monotonic() - client.asked_at
             return f"it has not asked for a configuration for {silent_s:.0f} s: is it stopped?"
-        if has_torch(pid):
-            return "its PyTorch never asked for a configuration: it is too old, or built without"
-        return "it has not loaded PyTorch"
+        if has_torch(pid) is False:
+            return _WITHOUT_TORCH
+        return (
+            "its PyTorch never asked for a configuration: it is older than 2.0, or built without "
+            "Kineto, or changed its environment"
+        )
 
     def finish(self) -> TraceResult:
         """Return the result, and release what the trace holds."""

@@ -37,9 +37,10 @@ def find_targets(leader: int, marker: str, ranks: Sequence[int]) -> dict[str, Pr
     return found
 
 
-def has_torch(pid: int) -> bool:
-    """True for a process that has loaded PyTorch."""
-    return _TORCH_LIBRARY in read(f"/proc/{pid}/maps")
+def has_torch(pid: int) -> bool | None:
+    """True for a process that has loaded PyTorch; None where that cannot be seen."""
+    libraries = read(f"/proc/{pid}/maps")
+    return _TORCH_LIBRARY in libraries if libraries else None
 
 
 def _read_number(name: str) -> int:

@@ -44,7 +44,8 @@ def test_trace_of_all_ranks(lab: Lab, sockets: Path) -> None:
     folder = Path(first["path"])
     for one in processes:
         path = folder / one["file"]
-        assert json.loads(gzip.decompress(path.read_bytes()))["pid"] == one["pid"]
+        (event,) = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+        assert event["pid"] == one["pid"]
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     names = {path.name for path in folder.iterdir()} - {"merged.json.gz"}
     assert names == {*(f"rank-{n}.json.gz" for n in range(3)), "request.json", "result.json"}
@@ -184,7 +185,7 @@ def test_directory_removed(lab: Lab, sockets: Path) -> None:
 
 
 def test_variables_of_the_site(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the user has set Kineto's variables they stay, and a request says why."""
+    """Kineto's variables that the user has set stay, and a request says why it is refused."""
     monkeypatch.setenv("KINETO_USE_DAEMON", "1")
     show = 'echo "<$KINETO_USE_DAEMON|$KINETO_IPC_SOCKET_DIR|$KINETO_LOG_LEVEL>"; sleep 60'
     asking = lab.launch("sh", "-c", show, options=TRACING)

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ranks",
-        type=_parse_ranks,
+        type=parse_ranks,
         default=(),
         metavar="RANKS",
         help="only these ranks, such as 0,3 or 0-7 (default: all on this machine)",
@@ -146,7 +146,7 @@ def _format_process(one: TracedProcess) -> str:
     return f"{name}: {one.file} ({one.trace_bytes / 1e6:.1f} MB uncompressed)"
 
 
-def _parse_ranks(text: str) -> tuple[int, ...]:
+def parse_ranks(text: str) -> tuple[int, ...]:
     """Return ranks, given as "0,3" or "0-7".  For argparse: raises ArgumentTypeError."""
     ranks: list[int] = []
     for part in text.split(","):
@@ -155,7 +155,7 @@ def _parse_ranks(text: str) -> tuple[int, ...]:
         if not all(one.isascii() and one.isdecimal() and len(one) < 10 for one in ends):
             raise argparse.ArgumentTypeError(f"{text!r} is not a list of ranks such as 0,3 or 0-7")
         low, high = map(int, ends)
-        if high - low >= _MOST_RANKS:
-            raise argparse.ArgumentTypeError(f"{text!r} has more than {_MOST_RANKS} ranks")
+        if not low <= high < low + _MOST_RANKS:
+            raise argparse.ArgumentTypeError(f"{part!r} is no range of at most {_MOST_RANKS} ranks")
         ranks += range(low, high + 1)
     return tuple(sorted(set(ranks)))
