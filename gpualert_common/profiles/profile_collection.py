@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from gpualert_common.processes.host import host_name
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
@@ -137,12 +138,8 @@ def _sample(
     found: list[_Sampled] = []
     running: list[tuple[Target, PySpySampler]] = []
     try:
-        for one in targets:
-            problem = _find_problem(one.pid)
-            if problem:
-                found.append(_Sampled(one, problem=problem))
-            else:
-                running.append((one, PySpySampler(program, one.pid, _choose_options(one, options))))
+        with ThreadPoolExecutor(1, "gpualert-profile") as pool:  # Ctrl-C interrupts no start
+            pool.submit(_start, program, targets, options, running, found).result()
         samplers = [sampler for _one, sampler in running]
         processor = {one.pid: _read_processor_times(one.pid) for one, _sampler in running}
         began_at = time.monotonic()
@@ -163,6 +160,22 @@ def _sample(
         for _one, sampler in running:
             sampler.close()
     return found, max(began, default=0.0) - min(began, default=0.0)
+
+
+def _start(
+    program: str,
+    targets: Iterable[Target],
+    options: SamplingOptions,
+    running: list[tuple[Target, PySpySampler]],
+    found: list[_Sampled],
+) -> None:
+    """Add a sampler for each process to ``running``, or its problem to ``found``."""
+    for one in targets:
+        problem = _find_problem(one.pid)
+        if problem:
+            found.append(_Sampled(one, problem=problem))
+        else:
+            running.append((one, PySpySampler(program, one.pid, _choose_options(one, options))))
 
 
 def _find_problem(pid: int) -> str:
