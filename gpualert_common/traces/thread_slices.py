@@ -66,7 +66,7 @@ class ThreadSlices:
             while stack and stack[-1].end <= start:
                 last = stack.pop()
                 if last.end > cursor:
-                    yield last._replace(start=cursor)
+                    yield SliceSegment(cursor, *last[1:])
                     cursor = last.end
             about = names[name]
             operator = name if about.sort is SliceSort.OPERATOR else _NO_OPERATOR
@@ -74,7 +74,7 @@ class ThreadSlices:
             if stack:
                 around = stack[-1]
                 if start > cursor:
-                    yield around._replace(start=cursor, end=start)
+                    yield SliceSegment(cursor, start, *around[2:])
                 end = min(end, around.end)
                 operator = operator if operator != _NO_OPERATOR else around.operator
                 kind = _inherit(kind, around.kind)
@@ -83,7 +83,7 @@ class ThreadSlices:
         while stack:
             last = stack.pop()
             if last.end > cursor:
-                yield last._replace(start=cursor)
+                yield SliceSegment(cursor, *last[1:])
                 cursor = last.end
 
     def sort_rows(self) -> list[int]:
