@@ -128,6 +128,24 @@ def test_gaps_have_the_activity_of_the_thread_that_ends_them(tmp_path: Path) -> 
     assert microseconds(one.total.work.input_s) == 150
 
 
+def test_an_annotation_outlasts_the_call_that_begins_it(tmp_path: Path) -> None:
+    """Python enters ``record_function`` by one call and leaves it by another, with stacks on."""
+    trace = ComposedTrace()
+    trace.annotation("ProfilerStep#0", 0, 1000)
+    trace.python("train.py(1): main", 0, 1000)
+    trace.python("<built-in method _record_function_enter_new>", 100, 20)
+    trace.annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 110, 300)
+    trace.python("<built-in function sleep>", 150, 200)
+    trace.python("<built-in method _record_function_exit>", 405, 20)
+    trace.kernel(GEMM, 900, 100, launched=890)
+    one = analyse_one(tmp_path, trace)
+    assert microseconds(one.total.work.input_s) == pytest.approx(300, abs=10)
+    assert {gap.label for gap in one.gaps} == {
+        *("train.py(1): main", "DataLoader", "cudaLaunchKernel"),
+        "<built-in method _record_function_enter_new>",
+    }
+
+
 def test_a_gap_of_which_nothing_is_recorded_says_so(tmp_path: Path) -> None:
     """Python code between operators leaves no trace without stacks."""
     trace = ComposedTrace()
