@@ -8,20 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from gpualert_common import recover
-from gpualert_common.codec import encode
 from gpualert_common.errors import GPUAlertError, RecordError, UsageError
 from gpualert_common.kineto import stored_traces
 from gpualert_common.kineto.clients import LATE_S, POLL_S
 from gpualert_common.kineto.daemon_launch import LOCK, TRACES, TRACING, restart_daemon
 from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.socket_directory import wake_daemon
-from gpualert_common.kineto.stored_traces import ANALYSIS, MERGED, RAW, REQUEST_LOCK, StoredTrace
+from gpualert_common.kineto.stored_traces import MERGED, RAW, REQUEST_LOCK, StoredTrace
+from gpualert_common.kineto.trace_analyses import analyse_stored, list_sources
 from gpualert_common.live_facts import read_live_progress
 from gpualert_common.record import Record
-from gpualert_common.record.directory import Directory
-from gpualert_common.traces.analyzer import analyse_traces
 from gpualert_common.traces.merging import merge_traces
-from gpualert_common.traces.trace_source import TraceSource
 
 MOST_BYTES = 4 << 30
 """Limit of all traces of a run."""
@@ -73,21 +70,16 @@ def take_trace(
 
 def complete_trace(trace: StoredTrace) -> str:
     """Store the analysis of a trace, and a trace of all ranks; return the problem, or ""."""
-    sources = [
-        TraceSource(one.rank, one.pid, os.path.join(trace.path, one.file))
-        for one in (() if trace.result is None else trace.result.processes)
-        if one.file
-    ]
+    sources = list_sources(trace)
     if not sources or trace.merged_path:
         return ""
     try:
-        analysis = analyse_traces(sources)
-        Directory.open(trace.path).write_json(ANALYSIS, encode(analysis))
+        analysis = analyse_stored(trace)
         merged = merge_traces(sources, os.path.join(trace.path, MERGED))
     except GPUAlertError as error:
         return str(error)
     except OSError as error:
-        return f"{trace.path}: analysis and merged trace cannot be written: {error.strerror}"
+        return f"{trace.path}: the merged trace cannot be written: {error.strerror}"
     left_out = [*analysis.left_out, *merged.left_out]
     problems = [f"{one.rank.replace(':', ' ')}: {one.problem}" for one in left_out]
     return "; ".join(dict.fromkeys(problems))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.diagnose.evidence import Capture
-from gpualert_common.kineto.stored_traces import list_traces, read_analysis
+from gpualert_common.kineto.stored_traces import list_traces
+from gpualert_common.kineto.trace_analyses import read_analysis
 from gpualert_common.profiles.profile_files import read_profiles
 from gpualert_common.profiles.rank_differences import find_differences
 from gpualert_common.profiles.rank_texts import summarize

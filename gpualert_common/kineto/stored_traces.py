@@ -25,17 +25,14 @@ from gpualert_common.record import Record, make_directory
 from gpualert_common.record.directory import Directory
 from gpualert_common.record.files import open_file, remove_all
 from gpualert_common.structs import Struct
-from gpualert_common.traces.analysis import TraceAnalysis
 
 REQUEST = "request.json"
 RESULT = "result.json"
 RAW = "raw"
 MERGED = "merged.json.gz"
-ANALYSIS = "analysis.json"
 REQUEST_LOCK = ".trace-request"
 """Locked by the process that waits for a trace."""
 _MOST_JSON_BYTES = 1 << 20
-_MOST_ANALYSIS_BYTES = 32 << 20
 _NAME = "%Y%m%d-%H%M%S"
 
 
@@ -86,17 +83,6 @@ def read_trace(record: Record, name: str) -> StoredTrace:
     if result_fields is not None:
         result = decode(TraceResult, result_fields, os.path.join(folder.path, RESULT))
     return StoredTrace(name, folder.path, decode(TraceRequest, fields, where), result)
-
-
-def read_analysis(trace: StoredTrace) -> TraceAnalysis | None:
-    """Return the analysis of a trace; None if there is none, or a damaged one."""
-    try:
-        folder = Directory.open(trace.path)
-        fields = folder.read_json(ANALYSIS, _MOST_ANALYSIS_BYTES)
-        where = os.path.join(trace.path, ANALYSIS)
-        return None if fields is None else decode(TraceAnalysis, fields, where)
-    except (OSError, RecordError):
-        return None
 
 
 def open_trace(record: Record, name: str) -> Directory:

@@ -18,8 +18,8 @@ from gpualert_common.kineto.stored_traces import (
     StoredTrace,
     list_traces,
     open_trace_file,
-    read_analysis,
 )
+from gpualert_common.kineto.trace_analyses import read_analysis
 from gpualert_common.record import Record
 from gpualert_common.report import formatting
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
