@@ -22,6 +22,7 @@ from gpualert_common.profiles.profile_files import (
     store_profile,
 )
 from gpualert_common.record import Record
+from gpualert_common.removal import remove_record
 from gpualert_common.structs import replace
 from tests.profiles.composed_profiles import COMPUTING, LOADING, WAITING, make_profile
 from tests.scenarios.scene import Scene
@@ -69,6 +70,13 @@ def test_no_room(record: Record) -> None:
     with pytest.raises(OSError, match="not a directory"):
         store_profile(record, SOUND)
     assert list_stored(record) == []
+
+
+def test_removal(record: Record) -> None:
+    """A record that is removed takes its profiles with it."""
+    path = store_profile(record, SOUND)
+    remove_record(record, force=True)
+    assert not os.path.exists(path)
 
 
 def test_link(record: Record, tmp_path: Path) -> None:
