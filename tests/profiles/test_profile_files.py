@@ -75,7 +75,8 @@ def test_no_room(record: Record) -> None:
 def test_removal(record: Record) -> None:
     """A record that is removed takes its profiles with it."""
     path = store_profile(record, SOUND)
-    remove_record(record, force=True)
+    record.close()
+    remove_record(Record.open(record.path), force=True)
     assert not os.path.exists(path)
 
 
