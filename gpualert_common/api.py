@@ -74,6 +74,7 @@ def run(
     end_survivors: bool | None = None,
     sync: bool | None = None,
     observe: bool | None = None,
+    tracing: bool | None = None,
     warn: bool | None = None,
     notify: str | Sequence[str | Mapping[str, Any]] | None = None,
     notify_on: str | None = None,

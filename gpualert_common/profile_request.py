@@ -12,9 +12,8 @@ from gpualert_common.profiles.py_spy_sampler import SamplingOptions
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
 from gpualert_common.report.wording import describe_place
+from gpualert_common.spec import ON_REQUEST
 from gpualert_common.structs import Struct
-
-ON_REQUEST = "on request"
 
 
 class TakenProfile(Struct, frozen=True):

@@ -19,6 +19,7 @@ from gpualert_common.supervise.helper_process import (
     RESTART_PAUSES_S,
     START_AFTER_S,
     HelperProcess,
+    StartedBefore,
 )
 from gpualert_common.supervise.terminal_output import TerminalOutput
 
@@ -70,6 +71,7 @@ class RunHooks:
         "survey" lists the files of the working directory, if alerts may carry new ones; "observer"
         samples the machine.  Where there are GPUs, it starts with the run: what a GPU reports
         before the run uses it is the baseline of its counters.  "digest" reports to the job.
+        "tracing" was started before the launch, and outlives the run with its processes.
         """
         from gpualert_common.telemetry.nvml.presence import has_library
 
@@ -96,6 +98,19 @@ class RunHooks:
                     restart_pauses_s=RESTART_PAUSES_S,  # without it the node looks lost
                 )
             )
+        tracing = self._prepared.tracing
+        if tracing is not None:
+            from gpualert_common.kineto.daemon_launch import restart_daemon
+
+            found.append(
+                HelperProcess(
+                    "tracing",
+                    lambda: restart_daemon(record),
+                    restart_pauses_s=RESTART_PAUSES_S,
+                    running=StartedBefore(tracing.pid),
+                    ends_itself=True,
+                )
+            )
         return found
 
     def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
@@ -104,7 +119,8 @@ class RunHooks:
         Raises OSError, RuntimeError.
         """
         if wanted.kind != STACKS:
-            return _start_helper("slowdown_capture", self._record, wanted.kind, wanted.reason)
+            arguments = (wanted.kind, wanted.reason)
+            return _start_helper("slowdown_capture", self._record, *arguments, is_read=True)
         mode = "pause" if wanted.is_pausing else ""
         marker = run_marker(self._record.run_id)
         return _start_helper("stacks.dump_program", self._record, marker, wanted.reason, mode)
@@ -240,9 +256,17 @@ def send_unsent_alerts(record: Record, secrets: Mapping[str, Mapping[str, str]])
         dispatch(record.path, secrets=secrets, deadline_s=0.0)
 
 
-def _start_helper(program: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Start a program for the time of the run; the modules that start it are imported here."""
+def _start_helper(
+    program: str, record: Record, *arguments: str, is_read: bool = False
+) -> Popen[bytes]:
+    """Start a program for the time of the run; the modules that start it are imported here.
+
+    ``is_read`` says that its stdout is a pipe to us.
+    """
+    import subprocess
+
     from gpualert_common.processes.program import start_program
 
     module = f"gpualert_common.{program}"
-    return start_program(module, record.path, *arguments, helper_of=record.run_id)
+    stdout = subprocess.PIPE if is_read else subprocess.DEVNULL
+    return start_program(module, record.path, *arguments, helper_of=record.run_id, stdout=stdout)

@@ -40,6 +40,8 @@ ENDED = "ended"
 """Topic of the alert about the end of a run."""
 OBSERVER = "observer"
 """Name of the helper process that samples the machine."""
+ON_REQUEST = "on request"
+"""Reason of the dumps, profiles and traces that a person requests."""
 EARLY = "early_"
 """Prefix of the topic of a warning that is sent during a run."""
 
@@ -65,7 +67,8 @@ class RunSpec:
     (:func:`gpualert_common.notify.channel_config.resolve_alerts`), ``secrets`` the channels'
     secrets, which are never written to the record.  ``rules`` is a directory (or file) of the
     user's own rules for causes.  ``only_state_dir`` forbids every other directory than
-    ``state_dir``.  ``observe`` starts the sampling of the machine.  ``job`` names the job of the
+    ``state_dir``.  ``observe`` starts the sampling of the machine, ``tracing`` the
+    daemon that PyTorch asks for traces.  ``job`` names the job of the
     run (None: the one of its environment or engine), ``job_dir`` the place that its nodes share.
     """
 
@@ -95,6 +98,7 @@ class RunSpec:
         "streams",
         "sync",
         "timeout_s",
+        "tracing",
     )
 
     def __init__(
@@ -122,6 +126,7 @@ class RunSpec:
         secrets: Mapping[str, Any] | None = None,
         rules: str | None = None,
         observe: bool = True,
+        tracing: bool = False,
         pty: bool = False,
         job: str | None = None,
         job_dir: str | None = None,
@@ -130,6 +135,7 @@ class RunSpec:
         self.job_dir = job_dir
         self.pty = pty
         self.observe = observe
+        self.tracing = tracing or on_slowdown == "trace"
         self.rules = rules
         self.alerts = alerts
         self.secrets = secrets

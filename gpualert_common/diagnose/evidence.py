@@ -29,6 +29,20 @@ class OutputTiming(Struct, frozen=True):
     longest_pause_s: float = 0.0
 
 
+class Capture(Struct, frozen=True):
+    """One profile or trace; ``text`` is its finding in one sentence.
+
+    ``source`` is "profile" or "trace", ``reason`` the warning before it.  ``late_rank`` is the rank
+    that is slower than the others, None where none is.
+    """
+
+    source: str
+    at: float
+    reason: str
+    text: str
+    late_rank: int | None = None
+
+
 class RunObservations(Struct, frozen=True):
     """Evidence about a run other than the messages in its logs.
 
@@ -41,7 +55,7 @@ class RunObservations(Struct, frozen=True):
     before which its line was not printed.  ``earlier`` are the earlier runs of the same training,
     newest first.  ``stacks`` are the dumps in its record, oldest first.  ``hang_timeout_s`` is the
     user's limit for a time without output.  ``paces`` are known only while a run with
-    ``on_slowdown`` is monitored.
+    ``on_slowdown`` is monitored; ``captures`` are the profiles and traces that it took then.
     """
 
     telemetry: Telemetry
@@ -60,6 +74,7 @@ class RunObservations(Struct, frozen=True):
     stacks: tuple[Dump, ...] = ()
     hang_timeout_s: float | None = None
     paces: StepPaces | None = None
+    captures: tuple[Capture, ...] = ()
 
 
 class Evidence(Struct, frozen=True, dict=True):

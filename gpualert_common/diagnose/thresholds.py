@@ -144,6 +144,11 @@ IDLE_CPU = Threshold(
     "a process that waits uses no CPU",
     "DLRover: HANG_CPU_USAGE_RATE is 0.05, of all requested CPUs; ours: of one core",
 )
+GPU_UNUSED_S = Threshold(
+    7200.0,
+    "s",
+    "loading data, a long evaluation on the CPU or a lunch break take less; people plan by hours",
+)
 IDLE_GPU_PERCENT = Threshold(
     1.0, "%", "a GPU without a kernel reads 0; one sample of housekeeping does not count"
 )

@@ -56,6 +56,7 @@ class WarningMonitor:
         self._started_at = launch_record.created_at
         self._command = launch_record.command
         self._hang_timeout_s = launch_record.hang_timeout_s
+        self._is_output_read = launch_record.unread_output is None
         self._pid = pid
         self._facts = ExitFacts(code=None)
         self._resolution: Resolution = resolve((), self._facts, rules, running=True)
@@ -99,6 +100,8 @@ class WarningMonitor:
             self._back_at = now  # the machine slept, or its clock was set: that is not silence
             self._positions.interrupt()
         self._checked_at = now
+        if not self._is_output_read:
+            printed_at = now  # its silence is not known
         self._note_print(min(printed_at, now))
         observations = RunObservations(
             telemetry,
@@ -109,7 +112,7 @@ class WarningMonitor:
             progress=self._progress(clock, read_progress, telemetry, now),
             command=self._command,
             stepping=self._positions.stepping,
-            timing=self._timing,
+            timing=self._timing if self._is_output_read else None,
             stacks=stacks,
             hang_timeout_s=self._hang_timeout_s,
             earlier=earlier,

@@ -52,7 +52,7 @@ class RankDifference(Struct, frozen=True):
     ``ranks`` are their columns in the profile.  ``share`` is the median of their shares and
     ``others`` that of the other ranks.  ``caller`` is the function of the user's own code that
     called a library there.  ``is_outside_waits`` says that the time in collective operations below
-    the frame is not counted.
+    the frame is not counted, ``is_wait`` that only waits for other ranks differ.
     """
 
     kind: TreeKind
@@ -63,6 +63,7 @@ class RankDifference(Struct, frozen=True):
     others: float
     caller: StackFrame | None = None
     is_outside_waits: bool = False
+    is_wait: bool = False
 
 
 class _Place(Struct, frozen=True):
@@ -209,6 +210,7 @@ def _find_places(
             others=round(chosen.others, 4),
             caller=None if frame.is_own else chosen.place.caller,
             is_outside_waits=is_working and not _differs_with_waits(tree, chosen.place),
+            is_wait=not is_working,
         )
 
 

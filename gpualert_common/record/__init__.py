@@ -8,6 +8,8 @@ output.log          the child's output only (or stdout.log, stderr.log)         
 output.idx          "<seconds since start> <bytes of each log>" per line            during the run
 events.jsonl        events, one JSON object per line                                during the run
 telemetry.jsonl     samples and events of the evidence sources                      during the run
+tracing.json        socket of the traces, or why there is none                      before launch
+traces/             traces of PyTorch, one folder each                              during the run
 stacks.jsonl        dumps of the stacks of its processes                            during the run
 profiles/           profiles on request, a folder with files for each               during the run
 control/            requests to the supervisor and leases, one file each            by any process
@@ -36,6 +38,7 @@ from gpualert_common.record.events import (
     CAPTURE_TAKEN,
     CAPTURE_WANTED,
     LOG_CUT,
+    NO_LONGER_WATCHED,
     STACKS_TAKEN,
     STACKS_WANTED,
     WARNING_RAISED,
@@ -69,6 +72,7 @@ __all__ = [
     "EXIT",
     "INDEX",
     "LOG_CUT",
+    "NO_LONGER_WATCHED",
     "OUTBOX",
     "OUTCOME",
     "SPARE_BYTES",

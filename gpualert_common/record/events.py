@@ -26,6 +26,9 @@ CAPTURE_WANTED = "capture_wanted"
 CAPTURE_TAKEN = "capture_taken"
 """Event: a profile or a trace that the run took of itself, or, with a ``problem``, could not."""
 
+NO_LONGER_WATCHED = "no_longer_watched"
+"""Event: a process that gpualert did not start goes on, and nobody watches it any more."""
+
 
 class Event:
     """One event of a run.  ``at`` is in seconds since the epoch; 0 in a line without a time."""

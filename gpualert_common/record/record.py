@@ -294,6 +294,7 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         ),
         "rules": spec.rules,
         "observe": spec.observe,
+        "tracing": spec.tracing,
         "alerts": spec.alerts,
         **facts,
     }

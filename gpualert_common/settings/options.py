@@ -141,8 +141,8 @@ OPTIONS: dict[str, Option] = {
             "notify",
             values.parse_texts,
             ["mailbox"],
-            "where to send alerts: the name of a channel, mailbox, smtp://..., command:..., an "
-            "apprise URL, env:NAME, file:PATH, or none",
+            "where to send alerts: the name of a channel, mailbox, smtp://..., command:..., "
+            "otlp+http://..., an apprise URL, env:NAME, file:PATH, or none",
             details="See [alerts](alerts.md) and [channels](channels.md).",
             metavar="CHANNEL",
         ),
@@ -245,6 +245,14 @@ OPTIONS: dict[str, Option] = {
             "sample GPUs, kernel log, memory and disks during the run",
             details="A run that lasts for less than a second is not sampled.",
             spec_field="observe",
+        ),
+        Option(
+            "tracing",
+            values.parse_switch,
+            False,
+            "have PyTorch ready for `gpualert trace`",
+            details="Costs one process for each run; see [traces](traces.md).",
+            spec_field="tracing",
         ),
         Option(
             "quiet",

@@ -21,6 +21,7 @@ LEAST_AGE_S = 10.0
 """A younger run has not hung, and is stopped at once."""
 STOP_WAITS_S = 2.0
 """A stop waits so long for the dump: ten times what one of a node takes on an idle machine."""
+_MOST_OUTPUT = 4096
 _DEATH_S = 0.5
 """Deadline for the kernel to end a killed program."""
 DUMP_DEADLINE_S = 30.0
@@ -111,7 +112,7 @@ class Captures:
             return ""
         status = process.poll()
         if status is not None:
-            return "" if status == 0 else f"the program exited with {status}"
+            return _read_output(process) or (f"the program exited with {status}" if status else "")
         if time.monotonic() < self._deadline:
             return None
         _kill(process)
@@ -121,6 +122,19 @@ class Captures:
         if self.fd >= 0:
             os.close(self.fd)
         self._running, self._process, self.fd = None, None, -1
+
+
+def _read_output(process: Popen[bytes]) -> str:
+    """Return the text that a program that has exited printed, its problem; "" for none."""
+    if process.stdout is None:
+        return ""
+    with process.stdout as file:
+        os.set_blocking(file.fileno(), False)
+        try:
+            data = os.read(file.fileno(), _MOST_OUTPUT)
+        except BlockingIOError:  # a child of it still has the pipe
+            return ""
+    return data.decode("utf-8", "replace").strip()
 
 
 def _kill(process: Popen[bytes]) -> None:

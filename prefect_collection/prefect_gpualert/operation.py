@@ -70,6 +70,7 @@ class TrainingOperation(JobBlock[list[str]]):
         warn: Whether to alert also while the training is in progress.
         artifact: Files that alerts carry, as glob patterns.
         observe: Whether to sample GPUs, kernel log, memory and disks.
+        tracing: Whether to have PyTorch ready for `gpualert trace`.
         rules: Directory of your own rules for causes.
         job: Name of the job that the training is a part of, equal on all nodes.
         job_dir: Directory or URL in which the nodes of a job share what they observe.
@@ -145,6 +146,7 @@ class TrainingOperation(JobBlock[list[str]]):
     warn: bool | None = _option("warn")
     artifact: str | list[str] | None = _option("artifact")
     observe: bool | None = _option("observe")
+    tracing: bool | None = _option("tracing")
     rules: str | None = _option("rules")
     job: str | None = _option("job")
     job_dir: str | None = _option("job_dir")

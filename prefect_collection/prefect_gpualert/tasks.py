@@ -49,6 +49,7 @@ def gpualert_run(
     warn: bool | None = None,
     artifact: str | Sequence[str] | None = None,
     observe: bool | None = None,
+    tracing: bool | None = None,
     rules: str | os.PathLike[str] | None = None,
     job: str | None = None,
     job_dir: str | os.PathLike[str] | None = None,
@@ -86,6 +87,7 @@ def gpualert_run(
     warn: also alert while the training is in progress.
     artifact: files that alerts carry, as glob patterns.
     observe: sample GPUs, kernel log, memory and disks during the run.
+    tracing: have PyTorch ready for ``gpualert trace``.
     rules: directory of your own rules for causes, used in addition to the shipped ones.
     job: name of the job that the training is a part of, equal on all nodes.
     job_dir: directory or URL in which the nodes of a job share what they observe.

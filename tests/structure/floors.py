@@ -30,9 +30,9 @@ FLOORS: tuple[frozenset[str], ...] = (
         {"codec", "command_options", "model", "plugins", "regex", "slurm_place", "toml_table"}
     ),
     frozenset({"job_identity", "rule_files", "stop_origin"}),
-    frozenset({"processes", "redact"}),
+    frozenset({"processes", "redact", "traces"}),
     frozenset({"classify", "job_store", "record", "settings"}),
-    frozenset({"collectives", "coordinator", "moments", "slurm", "stacks"}),
+    frozenset({"collectives", "coordinator", "kineto", "moments", "slurm", "stacks"}),
     frozenset({"profiles", "progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch", "run_progress", "slurm_evidence"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),
@@ -54,10 +54,16 @@ FLOORS: tuple[frozenset[str], ...] = (
             "removal",
             "stack_request",
             "stop_request",
+            "trace_request",
         }
     ),
-    frozenset({"batch_runs", "run_report", "slurm_watch"}),
-    frozenset({"web"}),
+    frozenset(
+        {
+            *("agent", "batch_runs", "current_runs", "run_report", "slowdown_capture"),
+            "slurm_watch",
+        }
+    ),
+    frozenset({"exporter", "web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
 )

@@ -56,20 +56,17 @@ class GPUAlertOperator(BashOperator):
         fail for the same cause; otherwise the task's retries apply.  False: they always apply.  A
         mapping gives single causes "stop", "retry", "default" or the delay of the retry (a delay
         needs Airflow 3.3).  A ``retry_policy`` of the task has priority.
-    :param on_suspect: what becomes of a task whose training exits with 0 although its log reports a
-        failure, such as a loss that is NaN: "warn" (success, and the task log ends with the
-        verdict), "fail" or "skip".  The alert is sent in any case.
+    :param on_suspect: reaction to a training that exits with 0 although its log reports a failure:
+        "warn" (success; the task log ends with the verdict), "fail" or "skip".  An alert is sent.
     :param scrub_env: remove Airflow's own variables (connections, secrets, its configuration) from
-        the environment that the command inherits; the variables in ``env``, AIRFLOW_HOME and
-        AIRFLOW_CTX_* stay.
+        the inherited environment; variables in ``env``, AIRFLOW_HOME and AIRFLOW_CTX_* stay.
     :param adopt_within: how long the training may continue after the death of its worker, for the
         next attempt to adopt it; timedelta or seconds.  None: as long as the scheduler takes to
         start that attempt.  0: the training is stopped, and the next attempt starts a new one.
         When no retries are left the training is always stopped.
     :param deferrable: free the worker while the training runs; a trigger watches it.  Needs a state
         directory that workers and triggerers share.  Airflow's ``default_deferrable`` is ignored.
-    :param grace: time between the first signal of a stop and SIGKILL; timedelta, seconds or text
-        such as "2m".
+    :param grace: time from the first signal of a stop to SIGKILL; timedelta, seconds or "2m".
     :param hang_timeout: time without output after which the training may hang; it hangs if its
         processes then stand still. timedelta, seconds or text.  None: never.
     :param on_hang: when it hangs: "warn", or "stop", which ends it so that a retry can follow.
@@ -82,6 +79,7 @@ class GPUAlertOperator(BashOperator):
     :param warn: also alert while the training is in progress.
     :param artifact: files that alerts carry, as glob patterns.
     :param observe: sample GPUs, kernel log, memory and disks during the run.
+    :param tracing: have PyTorch ready for ``gpualert trace``.
     :param rules: directory of your own rules for causes, used in addition to the shipped ones.
     :param job: name of the job that the training is a part of, equal on all nodes (templated);
         None: the task is a job of its own.
@@ -119,6 +117,7 @@ class GPUAlertOperator(BashOperator):
         warn: bool | None = None,
         artifact: str | Sequence[str] | None = None,
         observe: bool | None = None,
+        tracing: bool | None = None,
         rules: str | os.PathLike[str] | None = None,
         job: str | None = None,
         job_dir: str | os.PathLike[str] | None = None,
@@ -150,6 +149,7 @@ class GPUAlertOperator(BashOperator):
         self.warn = warn
         self.artifact = artifact
         self.observe = observe
+        self.tracing = tracing
         self.rules = rules
         self.job = job
         self.job_dir = job_dir

@@ -93,7 +93,8 @@ def execute(options: argparse.Namespace) -> int:
     if problem:
         printing.print_notes(f"gpualert: {problem}")
     if options.output:
-        replace_file(os.path.abspath(options.output), _make_file(record, profile, options.output))
+        content = _make_file(record, profile, options.output)
+        replace_file(os.path.abspath(options.output), [content])
     if options.json:
         printing.print_json(_to_json(record, profile, path))
     else:

@@ -16,7 +16,7 @@ from gpualert_common.spec import EXIT_NOT_PREPARED
 
 _NOT_OPTIONS = (
     *("end_survivors", "hang_timeout", "log_full", "observe", "on_hang", "on_slowdown"),
-    *("pty", "streams"),
+    *("pty", "streams", "tracing"),
 )
 """Options about a process of this machine."""
 
