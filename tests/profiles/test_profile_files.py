@@ -34,7 +34,9 @@ SOUND = make_profile({LOADING: 40, WAITING: 60}, {COMPUTING: 200})
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
     """Return the record of a run."""
-    made = Scene(code=0, seconds=30.0).record(tmp_path)
+    runs = tmp_path / "runs"
+    runs.mkdir(mode=0o700)
+    made = Scene(code=0, seconds=30.0).record(runs)
     yield made
     made.close()
 
