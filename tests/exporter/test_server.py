@@ -17,7 +17,7 @@ import pytest
 from gpualert_common.exporter.page import MetricsPage
 from gpualert_common.exporter.reading import Reading
 from gpualert_common.exporter.server import DEFAULT_PORT, ListenAddress, parse_address
-from tests.exporter.scrapes import Scrape, copy_record, open_reader, start_exporter
+from tests.exporter.scrapes import Scrape, copy_record, open_reader, scrape, start_exporter
 from tests.supervised import PROGRAM, PYTHON, Lab, until
 
 
@@ -237,12 +237,11 @@ def test_pages_are_shared(lab: Lab) -> None:
 def test_state_directory_is_removed(lab: Lab) -> None:
     """An exporter goes on when its state directory is removed, and its totals do not fall."""
     lab.run("false")
-    with start_exporter() as server:
-        assert server.scrape().sum("gpualert_ended_runs_total") == 1
-        shutil.rmtree(lab.state)
-        page = until(
-            lambda: found if not (found := server.scrape()).sum("gpualert_runs") else None,
-            "the removal in the metrics",
-        )
-        assert page.sum("gpualert_ended_runs_total") == 1
-        assert not Path(lab.state).exists()
+    reader = open_reader(lab)
+    assert scrape(reader).sum("gpualert_ended_runs_total") == 1
+    shutil.rmtree(lab.state)
+    page = scrape(reader)
+    assert page.sum("gpualert_runs") == 0
+    assert page.sum("gpualert_ended_runs_total") == 1
+    assert page.value("gpualert_exporter_has_durable_totals") == 0
+    assert not Path(lab.state).exists()
