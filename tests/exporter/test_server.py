@@ -16,7 +16,7 @@ import pytest
 
 from gpualert_common.exporter.page import MetricsPage
 from gpualert_common.exporter.reading import Reading
-from gpualert_common.exporter.server import DEFAULT_PORT, ListenAddress, parse_address
+from gpualert_common.exporter.server import DEFAULT_PORT, ListenAddress, open_server, parse_address
 from tests.exporter.scrapes import Scrape, copy_record, open_reader, scrape, start_exporter
 from tests.supervised import PROGRAM, PYTHON, Lab, until
 
@@ -71,6 +71,30 @@ def test_too_many_connections(lab: Lab) -> None:
 
         until(is_answered, "a free connection")
     assert lab.records() == []
+
+
+def test_request_that_never_ends(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that sends its request byte by byte is cut off, whatever it still sends."""
+    monkeypatch.setattr("gpualert_common.exporter.server.MOST_REQUEST_S", 0.3)
+    page = MetricsPage(open_reader(lab), print)
+    with open_server(ListenAddress(port=0), page) as server:
+        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        serving.start()
+        try:
+            with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+                until(lambda: is_cut_off(client), "the end of the connection")
+        finally:
+            server.shutdown()
+            serving.join()
+
+
+def is_cut_off(client: socket.socket) -> bool:
+    """Send one more byte of a request; True if the server has closed the connection."""
+    try:
+        client.sendall(b"x")
+    except OSError:
+        return True
+    return False
 
 
 def test_port_in_use(lab: Lab) -> None:
