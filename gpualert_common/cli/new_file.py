@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Iterable
 
 from gpualert_common.errors import UsageError
 
@@ -13,7 +14,11 @@ PRIVATE = 0o600
 
 
 def replace_file(
-    path: str, data: bytes, *, permissions: int = PRIVATE, option: str = "--output"
+    path: str,
+    chunks: Iterable[bytes],
+    *,
+    permissions: int = PRIVATE,
+    option: str = "--output",
 ) -> None:
     """Write a file in one step, in place of an earlier one.
 
@@ -30,7 +35,7 @@ def replace_file(
         try:
             with open(fd, "wb") as file:
                 os.fchmod(fd, permissions)
-                file.write(data)
+                file.writelines(chunks)
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)

@@ -80,6 +80,17 @@ OPTIONS: dict[str, Option] = {
             spec_field="on_hang",
         ),
         Option(
+            "on_slowdown",
+            ("off", "profile", "trace"),
+            "off",
+            "when steps become much slower: take a profile or a trace",
+            details="Slower than at the beginning of the run, or than in earlier runs; see "
+            "[slow](warnings.md#slow). At most twice in a run; the finding is evidence in the "
+            "verdict. `trace` implies `tracing`; a profile is taken where no process can be "
+            "traced.",
+            spec_field="on_slowdown",
+        ),
+        Option(
             "streams",
             ("auto", "merged", "apart"),
             "auto",
@@ -234,6 +245,14 @@ OPTIONS: dict[str, Option] = {
             "sample GPUs, kernel log, memory and disks during the run",
             details="A run that lasts for less than a second is not sampled.",
             spec_field="observe",
+        ),
+        Option(
+            "tracing",
+            values.parse_switch,
+            False,
+            "have PyTorch ready for `gpualert trace`",
+            details="Costs one process for each run; see [traces](traces.md).",
+            spec_field="tracing",
         ),
         Option(
             "quiet",

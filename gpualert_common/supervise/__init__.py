@@ -101,6 +101,8 @@ def supervise(
         _stop_unsupervised(record, recorder, error)
         raise
     finally:
+        if prepared.tracing is not None:
+            prepared.tracing.close()  # where nothing was launched, it ends
         recorder.close()
         record.release_own_lock()
     return SupervisedRun(record, ending, recorder)
@@ -115,6 +117,10 @@ def _launch(
 ) -> Ending:
     record = prepared.record
     env = spawn.make_environment(spec, record.run_id)
+    if spec.tracing:
+        from gpualert_common.kineto.daemon_launch import start_tracing  # most runs have none
+
+        prepared.tracing = start_tracing(record, env)
     copiers: list[int] = []
     try:
         outputs = _open_outputs(spec, prepared, copiers)
@@ -145,6 +151,8 @@ def _launch(
         for fd in outputs:
             os.close(fd)
         prepared.log_fds = []
+    if prepared.tracing is not None:
+        prepared.tracing.watch(child.pid)
     if inbox is not None:
         inbox.arm()
     tree = ProcessTree(child.pid, run_marker(record.run_id), adopts=adopts, exclude=others)

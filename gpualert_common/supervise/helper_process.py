@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 
-from gpualert_common.processes.pidfd import await_exit
+from gpualert_common.processes.pidfd import await_exit, is_ready, open_pidfd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +20,37 @@ RESTART_PAUSES_S = (1.0, 5.0, 30.0, 120.0, 600.0, 1800.0, 3600.0, 3600.0)
 that is short for hours costs eight starts."""
 
 
+class StartedBefore:
+    """A helper process that was started before the launch, and is no child of the recorder.
+
+    Its exit can be seen, and its status cannot: it counts as a failure.
+    """
+
+    __slots__ = ("_fd", "pid", "returncode")
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._fd = open_pidfd(pid)
+
+    def poll(self) -> int | None:
+        """Return 1 once it has exited, and None before."""
+        if self.returncode is None and (self._fd < 0 or is_ready(self._fd)):
+            self.returncode = 1
+            if self._fd >= 0:
+                os.close(self._fd)
+                self._fd = -1
+        return self.returncode
+
+
 class HelperProcess:
     """A process that is started once the run has lasted for a moment, and ends with the run.
 
     ``name`` says what it does; ``start_after_s`` is the age of the run at which it is started.
     ``has_last_work`` says that it has something to do at the end of a run that failed.  One that
     fails is started again after each of ``restart_pauses_s``; one that exits with 0 has done its
-    work.
+    work.  ``running`` is one that was started before; with ``ends_itself`` it is not killed at the
+    end of the run.
     """
 
     def __init__(
@@ -36,13 +61,16 @@ class HelperProcess:
         *,
         has_last_work: bool = True,
         restart_pauses_s: Iterable[float] = (),
+        running: StartedBefore | None = None,
+        ends_itself: bool = False,
     ) -> None:
         self.name = name
         self._has_last_work = has_last_work
         self._start = start
-        self._start_at_s: float | None = start_after_s
+        self._start_at_s: float | None = start_after_s if running is None else None
+        self._ends_itself = ends_itself
         self._pauses_s = iter(restart_pauses_s)
-        self._process: Popen[bytes] | None = None
+        self._process: Popen[bytes] | StartedBefore | None = running
 
     def update(self, age_s: float) -> str:
         """Start or reap it as due at this age of the run; return why it did not start, or ""."""
@@ -67,13 +95,16 @@ class HelperProcess:
 
     def stop(self, grace_s: float = 0.0) -> None:
         """Kill it unless it exits by itself in that time, which it gets if it has last work."""
+        if self._ends_itself or isinstance(self._process, StartedBefore):
+            return
         self._await_exit(grace_s if self._has_last_work else 0.0)
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
     def reap(self) -> None:
         """Return when a killed process is gone, or the kernel holds it back."""
-        self._await_exit(_DEATH_S)
+        if not self._ends_itself:
+            self._await_exit(_DEATH_S)
 
     def _await_exit(self, deadline_s: float) -> None:
         process = self._process

@@ -60,6 +60,7 @@ class TrainingOperation(JobBlock[list[str]]):
         grace: Time between the first signal of a stop and SIGKILL.
         hang_timeout: Time without output after which the training may hang.
         on_hang: Whether a hang raises a warning or ends the training.
+        on_slowdown: Whether a profile or a trace is taken when steps become slow.
         streams: Whether stdout and stderr share one log.
         adopt_within: How long the training continues after the death of its engine.
         state_dir: Directory that holds the run records.
@@ -69,6 +70,7 @@ class TrainingOperation(JobBlock[list[str]]):
         warn: Whether to alert also while the training is in progress.
         artifact: Files that alerts carry, as glob patterns.
         observe: Whether to sample GPUs, kernel log, memory and disks.
+        tracing: Whether to have PyTorch ready for `gpualert trace`.
         rules: Directory of your own rules for causes.
         job: Name of the job that the training is a part of, equal on all nodes.
         job_dir: Directory or URL in which the nodes of a job share what they observe.
@@ -126,6 +128,7 @@ class TrainingOperation(JobBlock[list[str]]):
     grace: float | str | None = _option("grace")
     hang_timeout: float | str | None = _option("hang_timeout")
     on_hang: str | None = _option("on_hang")
+    on_slowdown: str | None = _option("on_slowdown")
     streams: str | None = _option("streams")
     adopt_within: float | None = Field(
         default=None,
@@ -143,6 +146,7 @@ class TrainingOperation(JobBlock[list[str]]):
     warn: bool | None = _option("warn")
     artifact: str | list[str] | None = _option("artifact")
     observe: bool | None = _option("observe")
+    tracing: bool | None = _option("tracing")
     rules: str | None = _option("rules")
     job: str | None = _option("job")
     job_dir: str | None = _option("job_dir")

@@ -39,6 +39,7 @@ def gpualert_run(
     grace: float | str | None = None,
     hang_timeout: float | str | None = None,
     on_hang: str | None = None,
+    on_slowdown: str | None = None,
     streams: str | None = None,
     adopt_within: float | None = None,
     state_dir: str | os.PathLike[str] | None = None,
@@ -48,6 +49,7 @@ def gpualert_run(
     warn: bool | None = None,
     artifact: str | Sequence[str] | None = None,
     observe: bool | None = None,
+    tracing: bool | None = None,
     rules: str | os.PathLike[str] | None = None,
     job: str | None = None,
     job_dir: str | os.PathLike[str] | None = None,
@@ -68,6 +70,8 @@ def gpualert_run(
     hang_timeout: time without output after which the training may hang; it hangs if its processes
         then stand still.
     on_hang: when it hangs: "warn", or "stop", which ends it so that a retry can follow.
+    on_slowdown: when its steps become much slower: "profile" or "trace" takes one, as evidence for
+        the verdict; "off" takes none.
     streams: "apart", so that the result is stdout alone, as upstream's; "merged": one log with the
         lines of stdout and stderr in their order, of which the result is the last line.
     adopt_within: seconds that the training continues after the death of its engine, so that the
@@ -83,6 +87,7 @@ def gpualert_run(
     warn: also alert while the training is in progress.
     artifact: files that alerts carry, as glob patterns.
     observe: sample GPUs, kernel log, memory and disks during the run.
+    tracing: have PyTorch ready for ``gpualert trace``.
     rules: directory of your own rules for causes, used in addition to the shipped ones.
     job: name of the job that the training is a part of, equal on all nodes.
     job_dir: directory or URL in which the nodes of a job share what they observe.

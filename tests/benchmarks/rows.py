@@ -20,6 +20,7 @@ from tests.benchmarks import (
     scan,
     stacks,
     start,
+    tracing,
 )
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.engine import in_engine
@@ -47,6 +48,7 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "digests": digests.measure,
     "listing": listing.measure,
     "stacks": stacks.measure,
+    "tracing": tracing.measure,
     "report": report.measure,
     "merging": merging.measure,
 }

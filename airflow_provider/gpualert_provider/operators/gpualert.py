@@ -16,7 +16,6 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
 from gpualert_common.guardian.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.settings import Interface, load_settings, option_names
-from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.suspicion import parse_on_suspect
 from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_choices
 from gpualert_provider.airflow_variables import drop_airflow_variables
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from airflow.providers.standard.hooks.subprocess import SubprocessResult
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
-    from gpualert_common.launch_record import LaunchRecord
     from gpualert_common.record import Record
     from gpualert_common.retries import RetryChoice
     from gpualert_common.settings import Setting
@@ -58,23 +56,21 @@ class GPUAlertOperator(BashOperator):
         fail for the same cause; otherwise the task's retries apply.  False: they always apply.  A
         mapping gives single causes "stop", "retry", "default" or the delay of the retry (a delay
         needs Airflow 3.3).  A ``retry_policy`` of the task has priority.
-    :param on_suspect: what becomes of a task whose training exits with 0 although its log reports a
-        failure, such as a loss that is NaN: "warn" (success, and the task log ends with the
-        verdict), "fail" or "skip".  The alert is sent in any case.
+    :param on_suspect: reaction to a training that exits with 0 although its log reports a failure:
+        "warn" (success; the task log ends with the verdict), "fail" or "skip".  An alert is sent.
     :param scrub_env: remove Airflow's own variables (connections, secrets, its configuration) from
-        the environment that the command inherits; the variables in ``env``, AIRFLOW_HOME and
-        AIRFLOW_CTX_* stay.
+        the inherited environment; variables in ``env``, AIRFLOW_HOME and AIRFLOW_CTX_* stay.
     :param adopt_within: how long the training may continue after the death of its worker, for the
         next attempt to adopt it; timedelta or seconds.  None: as long as the scheduler takes to
         start that attempt.  0: the training is stopped, and the next attempt starts a new one.
         When no retries are left the training is always stopped.
     :param deferrable: free the worker while the training runs; a trigger watches it.  Needs a state
         directory that workers and triggerers share.  Airflow's ``default_deferrable`` is ignored.
-    :param grace: time between the first signal of a stop and SIGKILL; timedelta, seconds or text
-        such as "2m".
+    :param grace: time from the first signal of a stop to SIGKILL; timedelta, seconds or "2m".
     :param hang_timeout: time without output after which the training may hang; it hangs if its
         processes then stand still. timedelta, seconds or text.  None: never.
     :param on_hang: when it hangs: "warn", or "stop", which ends it so that a retry can follow.
+    :param on_slowdown: when its steps become much slower: take a "profile" or a "trace", or "off".
     :param notify: where to send alerts: a target or a list of them, each the name of a channel, an
         address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  Not templated: Airflow
         keeps rendered values in its database, and a target may be a secret.
@@ -83,6 +79,7 @@ class GPUAlertOperator(BashOperator):
     :param warn: also alert while the training is in progress.
     :param artifact: files that alerts carry, as glob patterns.
     :param observe: sample GPUs, kernel log, memory and disks during the run.
+    :param tracing: have PyTorch ready for ``gpualert trace``.
     :param rules: directory of your own rules for causes, used in addition to the shipped ones.
     :param job: name of the job that the training is a part of, equal on all nodes (templated);
         None: the task is a job of its own.
@@ -113,12 +110,14 @@ class GPUAlertOperator(BashOperator):
         deferrable: bool = False,
         hang_timeout: timedelta | float | str | None = None,
         on_hang: str | None = None,
+        on_slowdown: str | None = None,
         notify: str | Sequence[str | Mapping[str, Any]] | None = None,
         notify_on: str | None = None,
         notify_deadline: timedelta | float | str | None = None,
         warn: bool | None = None,
         artifact: str | Sequence[str] | None = None,
         observe: bool | None = None,
+        tracing: bool | None = None,
         rules: str | os.PathLike[str] | None = None,
         job: str | None = None,
         job_dir: str | os.PathLike[str] | None = None,
@@ -143,12 +142,14 @@ class GPUAlertOperator(BashOperator):
         self.deferrable = deferrable
         self.hang_timeout = hang_timeout
         self.on_hang = on_hang
+        self.on_slowdown = on_slowdown
         self.notify = notify
         self.notify_on = notify_on
         self.notify_deadline = notify_deadline
         self.warn = warn
         self.artifact = artifact
         self.observe = observe
+        self.tracing = tracing
         self.rules = rules
         self.job = job
         self.job_dir = job_dir
@@ -299,7 +300,7 @@ class GPUAlertOperator(BashOperator):
         execution = self._execution
         handle = resumption.take_run(execution, context)
         spec = handle.record.spec
-        directory = self._directory_of(spec)
+        directory = WorkingDirectory.find(spec, self.cwd, self.command)
         with execution.stop_on_error(directory, spec.grace_s):
             self._load_secrets(list(spec.command))
             if handle.record.ending is None:
@@ -339,12 +340,3 @@ class GPUAlertOperator(BashOperator):
             self._make_spec(command, self._load_settings(), {}, None)
         except (GPUAlertError, ValueError, TypeError) as error:
             self.log.warning("The settings of the alert channels cannot be read: %s", error)
-
-    def _directory_of(self, spec: LaunchRecord) -> WorkingDirectory:
-        """Return the working directory of a run of this task."""
-        command = spec.command
-        if submission_path(command) is not None:
-            return WorkingDirectory(spec.cwd or "", is_temporary=False)
-        has_script = self.command is None and len(command) == 2
-        script = command[-1] if has_script else None
-        return WorkingDirectory(spec.cwd or "", self.cwd is None, script)

@@ -121,7 +121,7 @@ def _write_file(reader: RunReader, path: str, interval_s: float | None) -> int:
     def write() -> None:
         reading = replace(reader.read(), failures=failures)
         data = format_reading(reading, has_process=False)
-        replace_file(path, data, permissions=_READABLE, option="--textfile")
+        replace_file(path, [data], permissions=_READABLE, option="--textfile")
 
     write()
     while interval_s is not None:

@@ -39,6 +39,6 @@ def execute(options: argparse.Namespace) -> int:
         printing.print_bytes(page)
         return 0
     path = os.path.abspath(options.output or f"gpualert-{record.run_id}.html")
-    replace_file(path, page)
+    replace_file(path, [page])
     printing.print_lines(path)
     return 0

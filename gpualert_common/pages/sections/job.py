@@ -44,4 +44,4 @@ def _collect(run: ReportedRun, room: Room) -> ReportedJob | None:
     return ReportedJob(name, overview, problem, f"As of {run.format_time(reading.read_at)}.")
 
 
-SECTION = Section("Job", order=15, most_bytes=70_000, collect=_collect)
+SECTION = Section("Job", order=15, most_bytes=60_000, collect=_collect)

@@ -1,0 +1,179 @@
+"""Have the PyTorch processes of a run record a trace, all ranks at the same time."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from gpualert_common.cli import printing
+from gpualert_common.cli.arguments import add_json, add_run
+from gpualert_common.cli.new_file import replace_file
+from gpualert_common.cli.quantity_arguments import parse_seconds
+from gpualert_common.cli.records import find_record
+from gpualert_common.codec import encode
+from gpualert_common.errors import UsageError
+from gpualert_common.kineto.requests import DEFAULT_DURATION_S, TracedProcess, TraceRequest
+from gpualert_common.kineto.stored_traces import (
+    MERGED,
+    StoredTrace,
+    list_traces,
+    open_trace_file,
+    read_analysis,
+)
+from gpualert_common.record import Record
+from gpualert_common.report import formatting
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
+from gpualert_common.report.trace_text import render_analysis
+from gpualert_common.spec import SCHEMA
+from gpualert_common.trace_request import complete_trace, take_trace
+from gpualert_common.traces.trace_finding import encode_with_finding
+
+_MOST_RANKS = 4096
+_CHUNK_BYTES = 1 << 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the run, the trace, and the form of the output."""
+    parser.description = (
+        "Have the running PyTorch processes of a run record a trace of their operators, all ranks "
+        "at the same time, and store it in the record. The run must have been started with "
+        "--tracing. Do not trace a training that is about to end: a process that exits while it "
+        "records or writes its trace may crash, which is a defect of PyTorch."
+    )
+    parser.add_argument(
+        "--duration",
+        type=parse_seconds,
+        default=DEFAULT_DURATION_S,
+        metavar="DURATION",
+        help="time that is recorded, from 100ms to 60s (default: 2s)",
+    )
+    parser.add_argument(
+        "--ranks",
+        type=parse_ranks,
+        default=(),
+        metavar="RANKS",
+        help="only these ranks, such as 0,3 or 0-7 (default: all on this machine)",
+    )
+    parser.add_argument(
+        "--stacks", action="store_true", help="also record the frames of Python; slower and larger"
+    )
+    parser.add_argument(
+        "--stored", action="store_true", help="take none, and show those that the record has"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="trace also a training that ends in some seconds"
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="also write the merged trace there, compressed by gzip"
+    )
+    parser.add_argument("--full", action="store_true", help="details of all ranks")
+    add_json(parser)
+    add_run(parser, "last", "last")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Take a trace, or show the stored ones.  Raises UsageError if there is none.
+
+    The status is 1 if a process that should be traced has no trace.
+    """
+    record = find_record(options.run, options)
+    if options.stored:
+        traces = [one for one in list_traces(record) if one.result is not None]
+        if not traces:
+            raise UsageError(f"{record.run_id} has no traces")
+        _print_traces(record, traces, options)
+        return 0
+    request = TraceRequest(
+        at=time.time(),
+        duration_s=options.duration,
+        ranks=options.ranks,
+        with_stacks=options.stacks,
+    )
+
+    def report_begin() -> None:
+        printing.print_notes(
+            f"gpualert: recording {options.duration:g} s in some seconds, once every process has "
+            "been asked"
+        )
+
+    trace = take_trace(record, request, report_begin, is_forced=options.force)
+    problem = complete_trace(trace)
+    if problem:
+        printing.print_notes(f"gpualert: {problem}")
+    _print_traces(record, [trace], options)
+    if options.output:
+        _write_output(options.output, trace)
+    processes = () if trace.result is None else trace.result.processes
+    return 1 if any(one.problem for one in processes) else 0
+
+
+def _write_output(path: str, trace: StoredTrace) -> None:
+    """Write the merged trace for the user.  Raises UsageError."""
+    try:
+        with open(open_trace_file(trace, MERGED), "rb") as file:
+            replace_file(path, iter(lambda: file.read(_CHUNK_BYTES), b""))
+    except OSError as error:
+        raise UsageError(f"{path}: not written: no merged trace: {error.strerror}") from None
+
+
+def _print_traces(record: Record, traces: list[StoredTrace], options: argparse.Namespace) -> None:
+    if options.json:
+        value = {"run_id": record.run_id, "traces": [_to_json(one) for one in traces]}
+        printing.print_json({"schema": SCHEMA, **value})
+        return
+    text = TextSanitizer(NoMasks())
+    for number, trace in enumerate(traces):
+        lines = _format_trace(trace)
+        analysis = read_analysis(trace)
+        if analysis is not None:
+            lines += ["", *render_analysis(analysis, text, is_full=options.full)]
+        printing.print_lines(*([""] if number else []), *lines)
+
+
+def _to_json(trace: StoredTrace) -> dict[str, object]:
+    """Return a trace with its request and its result."""
+    result = None if trace.result is None else encode(trace.result)
+    analysis = read_analysis(trace)
+    return {
+        "name": trace.name,
+        "path": trace.path,
+        "merged": trace.merged_path or None,
+        "request": encode(trace.request),
+        "result": result,
+        "analysis": None if analysis is None else encode_with_finding(analysis),
+    }
+
+
+def _format_trace(trace: StoredTrace) -> list[str]:
+    result = trace.result
+    assert result is not None
+    if result.problem:
+        return [f"{trace.name}: {result.problem}"]
+    start = formatting.time(result.start_at, "local")
+    lines = [f"{trace.name}: {result.duration_s:g} s from {start}, in {trace.path}"]
+    lines += [f"  {_format_process(one)}" for one in result.processes]
+    if trace.merged_path:
+        lines.append(f"  all ranks: {trace.merged_path}")
+    return lines
+
+
+def _format_process(one: TracedProcess) -> str:
+    name = f"{one.rank.replace(':', ' ')}, process {one.pid}"
+    if one.problem:
+        return f"{name}: no trace: {one.problem}"
+    return f"{name}: {one.file} ({one.trace_bytes / 1e6:.1f} MB uncompressed)"
+
+
+def parse_ranks(text: str) -> tuple[int, ...]:
+    """Return ranks, given as "0,3" or "0-7".  For argparse: raises ArgumentTypeError."""
+    ranks: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        ends = [first, last if dash else first]
+        if not all(one.isascii() and one.isdecimal() and len(one) < 10 for one in ends):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a list of ranks such as 0,3 or 0-7")
+        low, high = map(int, ends)
+        if not low <= high < low + _MOST_RANKS:
+            raise argparse.ArgumentTypeError(f"{part!r} is no range of at most {_MOST_RANKS} ranks")
+        ranks += range(low, high + 1)
+    return tuple(sorted(set(ranks)))

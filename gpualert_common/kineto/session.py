@@ -1,0 +1,213 @@
+"""One trace: the processes that take part, their common start, and their files.
+
+Each process gets the configuration when it asks the next time, which all do within five seconds.
+The start is late enough for the last of them.  PyTorch writes its file under another name first, so
+that a file under its own name is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+
+from gpualert_common.kineto.clients import LATE_S, POLL_S, Clients
+from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
+from gpualert_common.kineto.targets import has_torch
+from gpualert_common.kineto.trace_files import CompressedFile, compress_trace, discard_file
+from gpualert_common.processes.pidfd import Process
+
+TICK_S = 0.2
+WARM_UP_S = 2
+"""CUPTI takes a second or more to start on a GPU, which is not to be part of the trace."""
+_SCHEDULER_S = 1.0
+"""Kineto looks at its requests once a second."""
+_MARGIN_S = 1.0
+LEAST_FREE_BYTES = 32 << 20
+"""A disk with less is left to the training: what PyTorch has written is discarded."""
+_SILENT_S = 60.0
+"""A process whose file has not grown for so long writes none."""
+_WRITING_S = 600.0
+_RAW_NAME = "trace"
+_WITHOUT_TORCH = "it has not loaded PyTorch"
+
+
+class _Part:
+    """The part of one process in a trace; it is over once it has a file or a problem."""
+
+    def __init__(self, rank: str, process: Process) -> None:
+        self.rank = rank
+        self.process = process
+        self.is_configured = False
+        self.compression: threading.Thread | None = None
+        self.stored = CompressedFile()
+        self.is_over = False
+
+    @property
+    def file(self) -> str:
+        """Name of the trace in its folder."""
+        return f"{self.rank.replace(':', '-')}.json.gz"
+
+    def fail(self, problem: str) -> None:
+        """End it without a file."""
+        self.stored, self.is_over = CompressedFile(problem=problem), True
+
+    def describe(self) -> TracedProcess:
+        """Return the result of this process."""
+        file = "" if self.stored.problem else self.file
+        return TracedProcess(
+            self.rank, self.process.pid, file, self.stored.trace_bytes, self.stored.problem
+        )
+
+
+class TraceSession:
+    """A trace in progress; ``folder`` is its folder in the record, ``raw`` the one that PyTorch
+    writes to.  Times are monotonic, but for the start that the processes get."""
+
+    def __init__(
+        self,
+        request: TraceRequest,
+        targets: Mapping[str, Process],
+        clients: Clients,
+        folder: str,
+        raw: str,
+    ) -> None:
+        now = time.monotonic()
+        self._request = request
+        self._clients = clients
+        self._raw = raw
+        self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._raw_fd = os.open(raw, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._parts = {process.pid: _Part(rank, process) for rank, process in targets.items()}
+        self._leave_out_others()
+        self._asked_until = now + POLL_S + LATE_S
+        start = self._find_start(now)
+        self._start = start
+        self.start_at = time.time() + start - now
+        self._written_until = start + request.duration_s + _SILENT_S
+        self._raw_bytes = 0
+
+    def _leave_out_others(self) -> None:
+        """Wait for no process without PyTorch: with it, it would have asked when it loaded that."""
+        for pid, part in self._parts.items():
+            if self._clients.find(pid) is None and has_torch(pid) is False:
+                part.fail(_WITHOUT_TORCH)
+
+    def _find_start(self, now: float) -> float:
+        """Return the start for which the last process still gets its configuration in time."""
+        last = now
+        for pid in (one.process.pid for one in self._parts.values() if not one.is_over):
+            client = self._clients.find(pid)
+            due = None if client is None else client.next_at(now)
+            last = max(last, now + POLL_S if due is None else due)
+        return last + WARM_UP_S + _SCHEDULER_S + _MARGIN_S
+
+    def configure(self, pid: int) -> str:
+        """Return the configuration for a process that asks now; "" for none."""
+        part = self._parts.get(pid)
+        if part is None or part.is_configured or part.is_over:
+            return ""
+        if time.monotonic() > self._start - WARM_UP_S - _SCHEDULER_S:
+            part.fail("it asked for its configuration too late; is the machine overloaded?")
+            return ""
+        part.is_configured = True
+        path = os.path.join(self._raw, f"{_RAW_NAME}-{part.process.pid}.json")
+        lines = {
+            "ACTIVITIES_LOG_FILE": path,
+            "ACTIVITIES_DURATION_MSECS": round(self._request.duration_s * 1000),
+            "ACTIVITIES_WARMUP_PERIOD_SECS": WARM_UP_S,
+            "PROFILE_START_TIME": round(self.start_at * 1000),
+            "PROFILE_REPORT_INPUT_SHAPES": "true",
+            "PROFILE_WITH_STACK": "true" if self._request.with_stacks else "false",
+        }
+        return "".join(f"{name}={value}\n" for name, value in lines.items())
+
+    def update(self) -> bool:
+        """Continue; True when every process has its file, or a problem."""
+        now = time.monotonic()
+        names = self._list_raw(now)
+        if names and _is_full(self._raw_fd):
+            self._discard(names)
+        for part in self._parts.values():
+            if not part.is_over:
+                self._update_part(part, names, now)
+        return all(part.is_over for part in self._parts.values())
+
+    def _update_part(self, part: _Part, names: list[str], now: float) -> None:
+        if part.compression is not None:
+            part.is_over = not part.compression.is_alive()
+            return
+        prefix = f"{_RAW_NAME}-{part.process.pid}"
+        name = next((n for n in names if n.startswith(prefix) and n.endswith(".json")), None)
+        if name is not None:
+            self._compress(part, name)
+        elif not part.process.is_alive:
+            part.fail("it ended before its trace was complete")
+        elif not part.is_configured and now > self._asked_until:
+            part.fail(self._explain_silence(part.process.pid))
+        elif now > self._written_until:
+            part.fail("it has written no trace; does another profiler run in it?")
+
+    def _discard(self, names: list[str]) -> None:
+        """Free the space of a full disk, also that of files that PyTorch goes on writing."""
+        for name in names:
+            discard_file(self._raw_fd, name)
+        for part in self._parts.values():
+            if not part.is_over and part.compression is None:
+                part.fail("the disk became full while it was written")
+
+    def _compress(self, part: _Part, name: str) -> None:
+        def work() -> None:
+            part.stored = compress_trace(self._raw_fd, name, self._folder_fd, part.file)
+
+        part.stored = CompressedFile(problem="its trace cannot be stored")  # if the thread fails
+        part.compression = threading.Thread(target=work, daemon=True)
+        try:
+            part.compression.start()
+        except RuntimeError:
+            part.fail("no thread could be started")
+
+    def _list_raw(self, now: float) -> list[str]:
+        """Return the names of the raw files; a file that grows is waited for."""
+        names, size = [], 0
+        try:
+            for name in os.listdir(self._raw_fd):
+                names.append(name)
+                size += os.stat(name, dir_fd=self._raw_fd, follow_symlinks=False).st_size
+        except OSError:
+            return names  # it was renamed or removed just now
+        if size > self._raw_bytes:
+            last = self._start + self._request.duration_s + _WRITING_S
+            self._written_until = min(last, max(self._written_until, now + _SILENT_S))
+        self._raw_bytes = size
+        return names
+
+    def _explain_silence(self, pid: int) -> str:
+        """Return why a process got no configuration."""
+        client = self._clients.find(pid)
+        if client is not None:
+            silent_s = time.monotonic() - client.asked_at
+            return f"it has not asked for a configuration for {silent_s:.0f} s: is it stopped?"
+        if has_torch(pid) is False:
+            return _WITHOUT_TORCH
+        return (
+            "its PyTorch never asked for a configuration: it is older than 2.0, or built without "
+            "Kineto, or changed its environment"
+        )
+
+    def finish(self) -> TraceResult:
+        """Return the result, and release what the trace holds."""
+        found = tuple(part.describe() for part in self._parts.values())
+        for part in self._parts.values():
+            part.process.close()
+        os.close(self._raw_fd)
+        os.close(self._folder_fd)
+        return TraceResult(
+            start_at=self.start_at, duration_s=self._request.duration_s, processes=found
+        )
+
+
+def _is_full(fd: int) -> bool:
+    status = os.fstatvfs(fd)
+    return status.f_bavail * status.f_frsize < LEAST_FREE_BYTES

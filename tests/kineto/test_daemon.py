@@ -1,0 +1,236 @@
+"""The daemon of a run: what it gives to whom, how long it lives, and who starts it again."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import socket
+import stat
+import struct
+from pathlib import Path
+
+import pytest
+
+from gpualert_common import run
+from tests.kineto.asking_program import ask, open_client
+from tests.kineto.asking_runs import (
+    ASKING,
+    TRACING,
+    find_daemon,
+    launch_asking,
+    read_directory,
+    trace,
+    trace_json,
+)
+from tests.supervised import PROGRAM, Lab, exit_of, until
+
+pytestmark = pytest.mark.usefixtures("sockets")
+
+
+def list_sockets(path: Path) -> list[Path]:
+    """Return the directories of sockets in a temporary directory."""
+    return list(path.glob("gpualert-kineto-*"))
+
+
+def test_trace_of_all_ranks(lab: Lab, sockets: Path) -> None:
+    """All ranks get the same start, and only compressed files, for this user, are left."""
+    asking = launch_asking(lab, "write", "write", "write")
+    first = trace_json(lab, "--duration", "100ms")
+    processes = first["result"]["processes"]
+    assert [one["rank"] for one in processes] == ["rank:0", "rank:1", "rank:2"]
+    assert [one["problem"] for one in processes] == ["", "", ""]
+    folder = Path(first["path"])
+    for one in processes:
+        path = folder / one["file"]
+        (event,) = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+        assert event["pid"] == one["pid"]
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    names = {path.name for path in folder.iterdir()} - {"merged.json.gz"}
+    assert names == {*(f"rank-{n}.json.gz" for n in range(3)), "request.json", "result.json"}
+    chosen = trace_json(lab, "--duration", "100ms", "--ranks", "0,2")
+    assert [one["rank"] for one in chosen["result"]["processes"]] == ["rank:0", "rank:2"]
+    stored = lab.json("trace", "--stored")["traces"]
+    assert [one["name"] for one in stored] == [first["name"], chosen["name"]]
+    events = [one for one in asking.record.events() if one.name.startswith("trace_")]
+    assert [one.name for one in events] == ["trace_begun", "trace_complete"] * 2
+    asking.signal(signal.SIGTERM)
+    asking.wait()
+    until(lambda: not list_sockets(sockets), "the directory of the sockets to be removed")
+    until(lab.is_empty, "the daemon to end")
+    done = trace(lab)
+    assert done.returncode == 2
+    assert b"has ended; `gpualert trace --stored" in done.stderr
+
+
+def test_rank_that_does_not_exist(lab: Lab) -> None:
+    """A rank that the run does not have is named."""
+    launch_asking(lab, "write")
+    done = trace(lab, "--ranks", "7")
+    assert done.returncode == 2
+    assert b"the run has no rank 7 on this machine" in done.stderr
+    assert list(Path(lab.record().path, "traces").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "problem"),
+    [
+        ("cut", "ends early"),
+        ("link", "cannot be read"),
+        ("once", "ended before its trace was complete"),
+    ],
+)
+def test_damaged_trace(lab: Lab, mode: str, problem: str) -> None:
+    """A rank without a usable file has its reason; the others have theirs, and nothing is left."""
+    launch_asking(lab, "write", mode)
+    found = trace_json(lab, "--duration", "100ms")
+    good, bad = found["result"]["processes"]
+    assert (good["file"], good["problem"]) == ("rank-0.json.gz", "")
+    assert bad["file"] == ""
+    assert problem in bad["problem"]
+    kept = {path.name for path in Path(found["path"]).iterdir()}
+    assert "rank-1.json.gz" not in kept
+    assert "raw" not in kept
+
+
+def test_second_request(lab: Lab) -> None:
+    """While a trace is taken, a second request is told so; the first completes."""
+    launch_asking(lab, "refuse")
+    first = lab.start((*PROGRAM, "trace", "--duration", "100ms"))
+    raw = Path(lab.record().path, "traces")
+    until(lambda: list(raw.glob("*/raw")), "the first request to be taken up")
+    done = trace(lab)
+    assert done.returncode == 2
+    assert b"a trace of " in done.stderr
+    assert b"is being taken" in done.stderr
+    first.send_signal(signal.SIGINT)
+    first.wait()
+    done = trace(lab)
+    assert b"is being taken" in done.stderr, "the daemon goes on without the first caller"
+
+
+def test_strangers(lab: Lab) -> None:
+    """A process that is none of the run gets an empty answer, and hostile datagrams none."""
+    asking = launch_asking(lab, "refuse")
+    directory = str(read_directory(asking.record))
+    waiting = lab.start((*PROGRAM, "trace", "--duration", "100ms"))
+    until(lambda: list(Path(asking.record.path, "traces").glob("*/raw")), "the request")
+    with open_client(directory) as client:
+        assert ask(client, directory, asking.leader) == {}, "its own number counts, not this one"
+        client.settimeout(0.2)
+        for size in (2**64 - 1, 0, 20):
+            client.sendto(struct.pack("=Q32s", size, b"req") + b"\xff" * 20, f"{directory}/dynolog")
+            with pytest.raises(TimeoutError):
+                client.recv(100)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as unnamed:
+        unnamed.sendto(b"x" * 60_000, f"{directory}/dynolog")
+    assert find_daemon(lab)
+    waiting.kill()
+
+
+def test_daemon_killed(lab: Lab) -> None:
+    """A daemon that is killed is started again at the same path; the ranks can be traced then."""
+    asking = launch_asking(lab, "write")
+    first = until(lambda: find_daemon(lab), "the daemon")
+    os.kill(first, signal.SIGKILL)
+    until(lambda: find_daemon(lab) not in (0, first), "another daemon")
+    found = trace_json(lab, "--duration", "100ms")
+    assert found["result"]["processes"][0]["file"] == "rank-0.json.gz"
+    asking.signal(signal.SIGTERM)
+    asking.wait()
+    until(lab.is_empty, "the daemon to end")
+
+
+def test_supervisor_killed(lab: Lab, sockets: Path) -> None:
+    """Without the supervisor the daemon stays; once killed, a request starts another one."""
+    asking = launch_asking(lab, "write")
+    asking.process.kill()
+    asking.process.wait()
+    assert trace_json(lab, "--duration", "100ms")["result"]["processes"][0]["file"]
+    until(lambda: not any("recorder" in one for one in lab.living().values()), "the recorder")
+    os.kill(find_daemon(lab), signal.SIGKILL)
+    until(lambda: not find_daemon(lab), "the daemon to be gone")
+    assert trace_json(lab, "--duration", "100ms")["result"]["processes"][0]["file"]
+    os.killpg(asking.leader, signal.SIGKILL)
+    until(lambda: not list_sockets(sockets), "the daemon to end with the last process")
+
+
+def test_survivors(lab: Lab, sockets: Path) -> None:
+    """The daemon stays for a process that outlives its run, and ends with it."""
+    program = " ".join(ASKING)
+    code = f"{program} write & echo $! > pid; until [ -s ready ]; do sleep 0.05; done"
+    survivor = lab.start((*PROGRAM, "run", *TRACING, "--", "sh", "-c", code))
+    until(lambda: lab.has_output(b"asked"), "the process to ask")
+    (lab.home / "ready").write_text("yes")
+    assert survivor.wait(30) == 0
+    assert find_daemon(lab)
+    os.kill(int((lab.home / "pid").read_text()), signal.SIGKILL)
+    until(lambda: not list_sockets(sockets), "the daemon to end")
+
+
+def test_directory_removed(lab: Lab, sockets: Path) -> None:
+    """Without the directory of its sockets a run goes on, and a request says what is missing."""
+    asking = launch_asking(lab, "write")
+    (directory,) = list_sockets(sockets)
+    for path in directory.iterdir():
+        path.unlink()
+    directory.rmdir()
+    done = trace(lab)
+    assert done.returncode == 2
+    assert f"{directory}, where PyTorch has its sockets, was removed".encode() in done.stderr
+    asking.signal(signal.SIGTERM)
+    assert asking.wait() == 143
+    until(lab.is_empty, "the daemon to end")
+
+
+def test_variables_of_the_site(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kineto's variables that the user has set stay, and a request says why it is refused."""
+    monkeypatch.setenv("KINETO_USE_DAEMON", "1")
+    show = 'echo "<$KINETO_USE_DAEMON|$KINETO_IPC_SOCKET_DIR|$KINETO_LOG_LEVEL>"; sleep 60'
+    asking = lab.launch("sh", "-c", show, options=TRACING)
+    asking.wait_for_output(b"<1||>")
+    done = trace(lab)
+    assert done.returncode == 2
+    assert b"KINETO_USE_DAEMON was set before: PyTorch asks another daemon" in done.stderr
+    assert not find_daemon(lab)
+
+
+def test_run_within_a_run(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run inside of another one has a socket of its own; a log level that is set stays."""
+    monkeypatch.setenv("KINETO_USE_DAEMON", "1")
+    monkeypatch.setenv("KINETO_IPC_SOCKET_DIR", "/tmp/gpualert-kineto-0123456789abcdef")
+    monkeypatch.setenv("KINETO_LOG_LEVEL", "1")
+    show = 'echo "<$KINETO_IPC_SOCKET_DIR|$KINETO_LOG_LEVEL>"'
+    done = lab.gpualert("run", *TRACING, "--", "sh", "-c", show)
+    assert done.returncode == 0
+    directory = read_directory(lab.record())
+    assert f"<{directory}|1>".encode() in done.stdout
+    assert "0123456789abcdef" not in str(directory)
+
+
+def test_run_without_tracing(lab: Lab) -> None:
+    """A run without the option has no daemon and no variables; a request says what to set."""
+    asking = lab.launch("sh", "-c", 'echo "<$KINETO_USE_DAEMON>"; sleep 60')
+    asking.wait_for_output(b"<>")
+    done = trace(lab)
+    assert done.returncode == 2
+    assert b"start the next run with --tracing, GPUALERT_TRACING=1" in done.stderr
+    assert not Path(asking.record.path, "tracing.json").exists()
+    assert not find_daemon(lab)
+
+
+def test_nothing_launched(lab: Lab, sockets: Path) -> None:
+    """A command that cannot be started leaves no daemon and no directory."""
+    assert lab.gpualert("run", *TRACING, "--", "/nonexistent/python").returncode == 127
+    until(lambda: not list_sockets(sockets), "the directory to be removed")
+    until(lab.is_empty, "the daemon to end")
+
+
+def test_python_interface(lab: Lab, sockets: Path) -> None:
+    """run() with tracing leaves nothing behind, and the status is that of the command."""
+    done = run(["sh", "-c", 'test -S "$KINETO_IPC_SOCKET_DIR/dynolog" && exit 3'], tracing=True)
+    assert done.exit_code == 3
+    assert exit_of(done.record)["code"] == 3
+    until(lambda: not list_sockets(sockets), "the directory to be removed")
+    until(lab.is_empty, "the daemon to end")
