@@ -20,8 +20,8 @@ MOST_OUTPUT_BYTES = 16 << 20
 _MOST_MESSAGES = 1 << 20
 _BEGUN = b"Sampling process"
 _RATE_OF_ERRORS = b"Errors: "
-_SPARE_S = 90
-"""py-spy stops by itself so long after the time at which it is stopped, if nobody does."""
+_SPARE_S = 30
+"""If it is not stopped, since its caller was killed, it stops by itself so long after its time."""
 
 
 class SamplingOptions(Struct, frozen=True):
