@@ -62,7 +62,8 @@ def test_ranks_are_one_group(lab: Lab) -> None:
     until(lambda: all(file.exists() and file.read_text() for file in files), "the ranks")
     agent = Agent(lab, hold(files[0]), hold(files[1]))
     record = agent.await_record(leader)
-    until(lambda: agent.rows()[0]["gpus"] == ["gpu:0", "gpu:1"], "both GPUs")
+    both = [["gpu:0", "gpu:1"]]
+    until(lambda: [row["gpus"] for row in agent.rows()] == both, "both GPUs")
     assert len(lab.records()) == 1
     assert agent.stop() == 0
     assert record.spec.supervised is False
