@@ -5,7 +5,7 @@
 
 | page | source |
 |---|---|
-| CONTRIBUTING.md, table of floors | tests/structure/floors.py, docstrings of the rooms |
+| docs/rooms.md | tests/structure/floors.py, docstrings of the rooms |
 | docs/accuracy.md, its summary in README.md | corpus/results.json, first_contact.jsonl |
 | docs/performance.md | tests/benchmarks/kept.json |
 | docs/rules.md, docs/causes/ | rules/*.toml |
@@ -15,6 +15,7 @@
 | docs/verdict.md, docs/verdict.schema.json | gpualert_common/model.py |
 | docs/job.schema.json, its part of docs/verdict.md | gpualert_common/jobs/job_report.py |
 | docs/python-api.md | signatures and docstrings |
+| docs/metrics.md, tables | gpualert_common/exporter/*_metrics.py |
 | docs/cli.md, docs/gpualert.1 | ``gpualert COMMAND --help`` |
 """
 
@@ -32,20 +33,21 @@ from docs.pages.evidence import make_evidence_page
 from docs.pages.job import make_job_schema
 from docs.pages.man import make_man_page
 from docs.pages.markdown import ROOT, replace_block
+from docs.pages.metrics import format_metrics
 from docs.pages.performance import make_performance_page
 from docs.pages.python_api import make_python_api_page
 from docs.pages.redaction import make_redaction_page
+from docs.pages.rooms import make_rooms_page
 from docs.pages.rules import make_cause_page, make_rules_page
 from docs.pages.verdict import make_verdict_page, make_verdict_schema
 from docs.pages.warnings import make_warnings_page
 from gpualert_common.classify.rule_reader import load_rules
 from gpualert_common.settings import Interface
-from tests.structure.floors import format_floors
 
 DOCS = ROOT / "docs"
 CAUSES = DOCS / "causes"
 README = ROOT / "README.md"
-CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+METRICS = DOCS / "metrics.md"
 
 ENGINE_PAGES = {"airflow.md": Interface.AIRFLOW, "prefect.md": Interface.PREFECT}
 
@@ -55,7 +57,7 @@ def make_pages() -> dict[Path, str]:
     rules = load_rules(ROOT / "rules", samples=True).rules
     return {
         README: update_readme(README.read_text()),
-        CONTRIBUTING: replace_block(CONTRIBUTING.read_text(), "floors", format_floors()),
+        DOCS / "rooms.md": make_rooms_page(),
         DOCS / "rules.md": make_rules_page(rules),
         **{CAUSES / f"{rule.id}.md": make_cause_page(rule) for rule in rules},
         DOCS / "redaction.md": make_redaction_page(),
@@ -70,6 +72,7 @@ def make_pages() -> dict[Path, str]:
             for page, interface in ENGINE_PAGES.items()
         },
         DOCS / "accuracy.md": make_accuracy_page(),
+        METRICS: replace_block(METRICS.read_text(), "metrics", format_metrics()),
         DOCS / "performance.md": make_performance_page(),
         DOCS / "verdict.md": make_verdict_page(),
         DOCS / "verdict.schema.json": make_verdict_schema(),

@@ -64,6 +64,7 @@ def run(
     grace: float | str | None = None,
     hang_timeout: float | str | None = None,
     on_hang: str | None = None,
+    on_slowdown: str | None = None,
     name: str | None = None,
     state_dir: str | os.PathLike[str] | None = None,
     streams: str | None = None,

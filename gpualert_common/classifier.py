@@ -21,6 +21,7 @@ from gpualert_common.classify import (
 from gpualert_common.classify.explanation import Explanation
 from gpualert_common.diagnose import conclude
 from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.missing_evidence import explain_missing_status, mark_output_unread
 from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.end_record import SchedulerStop
@@ -93,7 +94,10 @@ class RunClassifier:
                 self._monitor = _monitor(self._evidence.record, self._launch_record, self._rules)
             telemetry, printed_at = self._evidence.telemetry, self._evidence.printed_at
             stacks = self._evidence.read_stacks()
-            return self._monitor.check(telemetry, stacks, printed_at, self._training.snapshot)
+            earlier = self._evidence.recall().runs
+            return self._monitor.check(
+                telemetry, stacks, printed_at, self._training.snapshot, earlier
+            )
         except Exception as error:  # noqa: BLE001 - the boundary: without warnings a verdict is due
             self._is_blind = True
             return [
@@ -190,8 +194,10 @@ class RunClassifier:
             readings=self._readings,
             facts=replace(
                 _exit_facts(Ending(0.0) if ending is None else ending, facts, self._evidence),
-                is_log_dropped=self._launch_record.log_full == "drop",
+                is_log_dropped=self._launch_record.log_full == "drop"
+                or not self._launch_record.supervised,
                 scheduler=None if ending is None else self._find_scheduler_stop(ending),
+                no_status=None if ending is None else self._explain_missing_status(ending),
             ),
             rules=self._rules,
             running=ending is None,
@@ -199,11 +205,20 @@ class RunClassifier:
         )
         self.explanation, verdict = conclusion.explanation, conclusion.verdict
         early = self._early_warnings(verdict)
+        unread = self._launch_record.unread_output
+        if unread is not None and ending is not None:
+            verdict = mark_output_unread(verdict, "output", unread, has_exception=False)
         return replace(
             verdict,
             log_path=self._choose_log(verdict, facts.log_path),
             warnings=(*verdict.warnings, *self._log_warnings(), *self._faults, *early),
         )
+
+    def _explain_missing_status(self, ending: Ending) -> str | None:
+        """Return why the status of a process that gpualert did not start is not known."""
+        if ending.code is not None or self._launch_record.supervised or self._evidence is None:
+            return None
+        return explain_missing_status(self._evidence.record)
 
     def _find_scheduler_stop(self, ending: Ending) -> SchedulerStop | None:
         return None if self._evidence is None else self._evidence.find_scheduler_stop(ending)

@@ -20,9 +20,10 @@ from typing import Any
 from gpualert_common import record_locations
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.codec import encode
+from gpualert_common.diagnose.missing_evidence import mark_output_unread
 from gpualert_common.errors import ConfigError, NoDurableLogError
 from gpualert_common.launch_record import AlertSettings, EngineTask, LaunchRecord
-from gpualert_common.model import Claim, Disposition, SourceStatus, Verdict
+from gpualert_common.model import Claim, SourceStatus, Verdict
 from gpualert_common.notify.sender_launch import start_freeze
 from gpualert_common.processes.host import host_name
 from gpualert_common.record import EXIT, OUTCOME, SPEC, VERDICT, Record
@@ -36,14 +37,6 @@ LOG = "output.log"
 
 _STATUS = re.compile(r"\b(?:exit|return|status) (?:code|status):? (-?\d{1,5})\b")
 _MOST_ERROR_CHARACTERS = 64 << 10
-
-_MOST_OF_EXCEPTION = 0.9
-"""Most confidence without the output where an exception is known: it may follow from an earlier
-failure, which only the output shows."""
-_MOST_OF_SIGNAL = 0.8
-"""The same of a signal: the output may name its reason, such as a memory limit."""
-_MOST_OF_STATUS = 0.3
-"""The same of an exit status, which is the confidence of a status whose log is empty."""
 
 
 class ExternalRun(Struct, frozen=True):
@@ -226,7 +219,7 @@ def _record_at(
             classifier.feed(LOG, log, 0)
             verdict = classifier.conclude(ending, EndFacts(log_path=os.path.join(path, LOG)))
         if unread_log is not None:
-            verdict = _without_output(verdict, *unread_log, has_exception=bool(log.strip()))
+            verdict = mark_output_unread(verdict, *unread_log, has_exception=bool(log.strip()))
         record.write_json(VERDICT, encode(verdict))
         record.write_json(EXIT, {**ending.to_json(), "survivors": []}, sync=True)
         os.rename(record.path, path)  # complete, or absent
@@ -237,26 +230,6 @@ def _record_at(
         raise
     record.close()
     return Record.open(path)
-
-
-def _without_output(verdict: Verdict, name: str, why: str, *, has_exception: bool) -> Verdict:
-    """Return a verdict that names the output that could not be read, and is less sure."""
-    match verdict.disposition:
-        case Disposition.FAILED:
-            most = _MOST_OF_EXCEPTION if has_exception else _MOST_OF_STATUS
-        case Disposition.KILLED:
-            most = _MOST_OF_SIGNAL
-        case _:
-            most = verdict.confidence
-    unread = SourceStatus(name, available=False, why=why)
-    others = (source for source in verdict.sources if has_exception or source.name != "log")
-    unknown = f"what the program printed, since its log was not read ({why})"
-    return replace(
-        verdict,
-        confidence=min(verdict.confidence, most),
-        cannot_decide=(*verdict.cannot_decide, unknown),
-        sources=(unread, *others),
-    )
 
 
 def _conclude_without_status(run: ExternalRun) -> Verdict:

@@ -125,8 +125,9 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     ``logs`` is never empty.  ``custody`` is None for a run without a guardian, ``alerts`` for one
     without alerts.  ``tried`` has the locations that could not keep the record, each with its
     problem.  ``job`` is None for a run that belongs to none, and ``slurm`` outside of Slurm's jobs.
-    ``supervised`` is False for a run that another program supervised; ``said`` is then its failure
-    in one line.
+    ``supervised`` is False for a run that gpualert did not start; ``said`` is its failure in one
+    line, if another program supervised it, and ``unread_output`` the reason why its output is not
+    in the logs, if it is not.
     """
 
     run_id: str | None = None
@@ -139,6 +140,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     grace_s: Seconds = 30.0  # as the option has it: a damaged one must not kill at once
     hang_timeout_s: Seconds | None = None
     on_hang: str = "warn"
+    on_slowdown: str = "off"
     log_full: str = "fail"
     pty: bool = False
     end_survivors: bool = False
@@ -160,6 +162,7 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     tried: tuple[tuple[str, str], ...] = ()
     supervised: bool = True
     said: str | None = None
+    unread_output: str | None = None
 
     def __post_init__(self) -> None:
         """Name each log once; without a valid name, the logs are those of the streams."""

@@ -138,6 +138,7 @@ class ExitFacts(Struct, frozen=True):
     the child did not notice if ``is_log_dropped`` (its output goes through a pipe);
     ``is_log_cut`` when the process that copies the output to the log died.
     ``log_bytes_at_stop`` are the sizes of the logs when the run was stopped, as far as known.
+    ``no_status`` is a sentence that says why the status of a watched process is not known.
     """
 
     code: int | None
@@ -153,6 +154,7 @@ class ExitFacts(Struct, frozen=True):
     is_log_dropped: bool = False
     is_log_cut: bool = False
     log_bytes_at_stop: Mapping[str, int] = field(default_factory=dict)
+    no_status: str | None = None
 
 
 class LogLocation(DataclassStruct, frozen=True):

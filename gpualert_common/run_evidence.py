@@ -15,7 +15,7 @@ from gpualert_common.coordinator.last_trial import (
     try_again,
 )
 from gpualert_common.coordinator.state import CoordinatorState
-from gpualert_common.diagnose.evidence import RunObservations
+from gpualert_common.diagnose.evidence import Capture, RunObservations
 from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.errors import RecordError
 from gpualert_common.launch_record import LaunchRecord
@@ -194,7 +194,9 @@ class RunEvidence:
             started_at,
             ended_at,
             stopped_at=min(stopped_at, ended_at),
-            last_output_at=min(max(started_at, printed_at), ended_at),
+            last_output_at=min(max(started_at, printed_at), ended_at)
+            if self._launch_record.unread_output is None
+            else ended_at,
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,
@@ -203,7 +205,15 @@ class RunEvidence:
             earlier=() if recalled is None else recalled.runs,
             stacks=self.read_stacks(),
             hang_timeout_s=self._launch_record.hang_timeout_s,
+            captures=self._read_captures(),
         )
+
+    def _read_captures(self) -> tuple[Capture, ...]:
+        if self._launch_record.on_slowdown == "off":
+            return ()
+        from gpualert_common.diagnose.captures import read_captures  # most runs have none
+
+        return read_captures(self.record, self._launch_record.cwd)
 
     def _sample_once(
         self, ending: Ending, pid: int | None, started_at: float, progress: Progress | None

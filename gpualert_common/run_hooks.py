@@ -14,6 +14,7 @@ from gpualert_common.processes.marker import run_marker
 from gpualert_common.record.marks import UNDELIVERED, UNPUBLISHED, find_state_dir
 from gpualert_common.record_locations import list_places
 from gpualert_common.spec import EARLY, OBSERVER
+from gpualert_common.supervise.captures import STACKS
 from gpualert_common.supervise.helper_process import (
     RESTART_PAUSES_S,
     START_AFTER_S,
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from gpualert_common.record import Record
     from gpualert_common.spec import Ending, RunSpec
     from gpualert_common.supervise import SupervisedRun
+    from gpualert_common.supervise.captures import CaptureRequest
     from gpualert_common.supervise.live_classifier import LogClassifier
-    from gpualert_common.supervise.stack_dumps import DumpRequest
 
 OWN_ALERTS, OWN_DIGEST, OLDER_ALERTS = "own", "digest", "older"
 """The work of a sender: the alerts of this run, its digest alone, or what earlier runs left."""
@@ -112,11 +113,14 @@ class RunHooks:
             )
         return found
 
-    def start_dump(self, wanted: DumpRequest) -> Popen[bytes]:
-        """Return the program that takes a dump of the stacks into the record.
+    def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
+        """Return the program that takes a capture into the record.
 
         Raises OSError, RuntimeError.
         """
+        if wanted.kind != STACKS:
+            arguments = (wanted.kind, wanted.reason)
+            return _start_helper("slowdown_capture", self._record, *arguments, is_read=True)
         mode = "pause" if wanted.is_pausing else ""
         marker = run_marker(self._record.run_id)
         return _start_helper("stacks.dump_program", self._record, marker, wanted.reason, mode)
@@ -252,9 +256,17 @@ def send_unsent_alerts(record: Record, secrets: Mapping[str, Mapping[str, str]])
         dispatch(record.path, secrets=secrets, deadline_s=0.0)
 
 
-def _start_helper(program: str, record: Record, *arguments: str) -> Popen[bytes]:
-    """Start a program for the time of the run; the modules that start it are imported here."""
+def _start_helper(
+    program: str, record: Record, *arguments: str, is_read: bool = False
+) -> Popen[bytes]:
+    """Start a program for the time of the run; the modules that start it are imported here.
+
+    ``is_read`` says that its stdout is a pipe to us.
+    """
+    import subprocess
+
     from gpualert_common.processes.program import start_program
 
     module = f"gpualert_common.{program}"
-    return start_program(module, record.path, *arguments, helper_of=record.run_id)
+    stdout = subprocess.PIPE if is_read else subprocess.DEVNULL
+    return start_program(module, record.path, *arguments, helper_of=record.run_id, stdout=stdout)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Streams = Literal["auto", "merged", "apart"]
     LogFull = Literal["fail", "drop"]
     OnHang = Literal["warn", "stop"]
+    OnSlowdown = Literal["off", "profile", "trace"]
 
 SCHEMA = 1
 """Version of every JSON file of a run record."""
@@ -39,6 +40,8 @@ ENDED = "ended"
 """Topic of the alert about the end of a run."""
 OBSERVER = "observer"
 """Name of the helper process that samples the machine."""
+ON_REQUEST = "on request"
+"""Reason of the dumps, profiles and traces that a person requests."""
 EARLY = "early_"
 """Prefix of the topic of a warning that is sent during a run."""
 
@@ -53,7 +56,8 @@ class RunSpec:
 
     ``timeout_s`` is the wall-clock limit (None: none), ``grace_s`` the time between the first
     signal of a stop and SIGKILL.  After ``hang_timeout_s`` without output (None: never) the run may
-    hang; ``on_hang`` says whether that raises a warning or stops it.  ``streams`` decides whether
+    hang; ``on_hang`` says whether that raises a warning or stops it.
+    ``on_slowdown`` says what is recorded when its steps become slow.  ``streams`` decides whether
     stdout and stderr share one log.  ``log_full`` is "fail" (the child gets ENOSPC) or "drop" (it
     writes into a pipe, and the bytes that the disk does not take are dropped and counted).  ``pty``
     gives it a terminal to write to, with the same effect of a full disk; the streams are merged
@@ -85,6 +89,7 @@ class RunSpec:
         "name",
         "observe",
         "on_hang",
+        "on_slowdown",
         "only_state_dir",
         "pty",
         "rules",
@@ -106,6 +111,7 @@ class RunSpec:
         grace_s: float = DEFAULT_GRACE_S,
         hang_timeout_s: float | None = None,
         on_hang: OnHang = "warn",
+        on_slowdown: OnSlowdown = "off",
         streams: Streams = "merged",
         log_full: LogFull = "fail",
         log_reserve_bytes: int = DEFAULT_LOG_RESERVE_BYTES,
@@ -129,7 +135,7 @@ class RunSpec:
         self.job_dir = job_dir
         self.pty = pty
         self.observe = observe
-        self.tracing = tracing
+        self.tracing = tracing or on_slowdown == "trace"
         self.rules = rules
         self.alerts = alerts
         self.secrets = secrets
@@ -141,6 +147,7 @@ class RunSpec:
         self.grace_s = grace_s
         self.hang_timeout_s = hang_timeout_s
         self.on_hang: OnHang = on_hang
+        self.on_slowdown: OnSlowdown = on_slowdown
         self.streams: Streams = streams
         self.log_full: LogFull = log_full
         self.log_reserve_bytes = log_reserve_bytes

@@ -9,6 +9,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.record import Record
 from gpualert_common.report.wording import describe_place
+from gpualert_common.spec import ON_REQUEST
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import MOST_REQUESTED, store_dump
@@ -28,7 +29,7 @@ def take_stacks(record: Record, *, is_pausing: bool = False, with_native: bool =
     leader = record.leader_pid
     if leader is None:
         raise UsageError(f"{record.run_id} is being launched; try again")
-    how = DumpOptions("on request", is_pausing=is_pausing, with_native=with_native)
+    how = DumpOptions(ON_REQUEST, is_pausing=is_pausing, with_native=with_native)
     dump = take_dump(leader, run_marker(record.run_id), how)
     if not dump.processes:
         raise UsageError(f"{record.run_id}: none of its processes can be seen from here")

@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.structs import Struct
 
 if TYPE_CHECKING:
@@ -37,6 +39,16 @@ class WorkingDirectory(Struct, frozen=True):
         with open(fd, "w") as file:
             file.write(script)
         return cls(directory, is_temporary, os.path.basename(path))
+
+    @classmethod
+    def find(
+        cls, spec: LaunchRecord, cwd: str | None, command: Sequence[str] | None
+    ) -> WorkingDirectory:
+        """Return the directory of a run of a task with this ``cwd`` and ``command``."""
+        if submission_path(spec.command) is not None:
+            return cls(spec.cwd or "", is_temporary=False)
+        has_script = command is None and len(spec.command) == 2
+        return cls(spec.cwd or "", cwd is None, spec.command[-1] if has_script else None)
 
     def of_run(self, spec: LaunchRecord) -> WorkingDirectory:
         """Return the directory of a run with the same fingerprint, which has names of its own."""

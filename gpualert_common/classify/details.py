@@ -138,7 +138,7 @@ _DERIVATIONS: dict[str, Callable[[Details], dict[str, Scalar]]] = {
 GENERAL: Final = frozenset(
     {
         *("disposition", "exit_code", "rank", "status", "start_error", "signal_name", "because"),
-        *("exception", "message", "file", "line", "function", "stop", "stopper"),
+        *("exception", "message", "file", "line", "function", "stop", "stopper", "no_status"),
     }
 )
 """Names that a rule's texts may use, whatever its patterns capture."""

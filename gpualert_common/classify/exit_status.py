@@ -89,7 +89,7 @@ def read_status(
         status = rule(facts, rules, child_code)
         if status is not None:
             return status
-    return ExitStatus(Disposition.UNKNOWN, None, "the exit status is not known")
+    return ExitStatus(Disposition.UNKNOWN, None, facts.no_status or "the exit status is not known")
 
 
 def _read_missing_start(facts: ExitFacts, _rules: RuleSet, _child: int | None) -> ExitStatus | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from gpualert_common.cli.live_runs import LiveRun, RunDetails
 from gpualert_common.cli.run_table import format_condition, format_name, shorten_ids
+from gpualert_common.current_runs.live_runs import LiveRun, RunDetails
 from gpualert_common.listing.condition import Condition, choose_condition_tone
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.report import terminal

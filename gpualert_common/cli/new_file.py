@@ -9,25 +9,32 @@ from collections.abc import Iterable
 
 from gpualert_common.errors import UsageError
 
-_PERMISSIONS = 0o600
+PRIVATE = 0o600
 """A report has parts of the log; its owner decides who else may read it."""
 
 
-def replace_file(path: str, chunks: Iterable[bytes]) -> None:
+def replace_file(
+    path: str,
+    chunks: Iterable[bytes],
+    *,
+    permissions: int = PRIVATE,
+    option: str = "--output",
+) -> None:
     """Write a file in one step, in place of an earlier one.
 
-    Raises UsageError where the path cannot be written, is no regular file, or is a file or link of
-    another user.
+    ``option`` is the option that names the file.  Raises UsageError where the path cannot be
+    written, is no regular file, or is a file or link of another user.
     """
     problem = _find_problem(path)
     if problem:
-        raise UsageError(f"{path}: not written: {problem}; give another file with --output")
+        raise UsageError(f"{path}: not written: {problem}; give another file with {option}")
     temporary = os.path.join(os.path.dirname(path), f".gpualert-{secrets.token_hex(8)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        fd = os.open(temporary, flags, _PERMISSIONS)
+        fd = os.open(temporary, flags, PRIVATE)
         try:
             with open(fd, "wb") as file:
+                os.fchmod(fd, permissions)
                 file.writelines(chunks)
             os.replace(temporary, path)
         except BaseException:
@@ -35,7 +42,7 @@ def replace_file(path: str, chunks: Iterable[bytes]) -> None:
             raise
     except OSError as error:
         raise UsageError(
-            f"{path}: not written: {error.strerror}; give another file with --output"
+            f"{path}: not written: {error.strerror}; give another file with {option}"
         ) from None
 
 

@@ -10,6 +10,7 @@ from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.step_pace import StepPaces
 from gpualert_common.model import Claim, Disposition, ExitFacts
 from gpualert_common.progress import Progress
 from gpualert_common.stacks.dump import Dump
@@ -28,6 +29,20 @@ class OutputTiming(Struct, frozen=True):
     longest_pause_s: float = 0.0
 
 
+class Capture(Struct, frozen=True):
+    """One profile or trace; ``text`` is its finding in one sentence.
+
+    ``source`` is "profile" or "trace", ``reason`` the warning before it.  ``late_rank`` is the rank
+    that is slower than the others, None where none is.
+    """
+
+    source: str
+    at: float
+    reason: str
+    text: str
+    late_rank: int | None = None
+
+
 class RunObservations(Struct, frozen=True):
     """Evidence about a run other than the messages in its logs.
 
@@ -39,7 +54,8 @@ class RunObservations(Struct, frozen=True):
     took by the clock.  ``step_times`` are the steps of a run on GPUs that ended, each with a time
     before which its line was not printed.  ``earlier`` are the earlier runs of the same training,
     newest first.  ``stacks`` are the dumps in its record, oldest first.  ``hang_timeout_s`` is the
-    user's limit for a time without output.
+    user's limit for a time without output.  ``paces`` are known only while a run with
+    ``on_slowdown`` is monitored; ``captures`` are the profiles and traces that it took then.
     """
 
     telemetry: Telemetry
@@ -57,6 +73,8 @@ class RunObservations(Struct, frozen=True):
     earlier: tuple[PastRun, ...] = ()
     stacks: tuple[Dump, ...] = ()
     hang_timeout_s: float | None = None
+    paces: StepPaces | None = None
+    captures: tuple[Capture, ...] = ()
 
 
 class Evidence(Struct, frozen=True, dict=True):

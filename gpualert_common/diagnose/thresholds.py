@@ -144,6 +144,11 @@ IDLE_CPU = Threshold(
     "a process that waits uses no CPU",
     "DLRover: HANG_CPU_USAGE_RATE is 0.05, of all requested CPUs; ours: of one core",
 )
+GPU_UNUSED_S = Threshold(
+    7200.0,
+    "s",
+    "loading data, a long evaluation on the CPU or a lunch break take less; people plan by hours",
+)
 IDLE_GPU_PERCENT = Threshold(
     1.0, "%", "a GPU without a kernel reads 0; one sample of housekeeping does not count"
 )
@@ -210,6 +215,19 @@ SLOWER_THAN_BEFORE = Threshold(
     "times the median of earlier runs",
     "a third more is common between machines and versions; also three of their standard deviations",
     CALIBRATED,
+)
+PACE_WINDOW_S = Threshold(
+    20.0,
+    "s of steps in a window",
+    "some readings of the log, whose time is known to 5 s",
+)
+PACE_WINDOW_STEPS = Threshold(
+    10.0, "steps in a window", "the time of a single step varies with the length of its input"
+)
+PACE_WINDOWS = Threshold(
+    4.0,
+    "windows in a row",
+    "a checkpoint or an evaluation between two steps makes one window slow, or two",
 )
 LEAST_TIMED_S = Threshold(
     5.0,

@@ -121,6 +121,7 @@ def _placeholder_values(resolution: Resolution, facts: ExitFacts) -> dict[str, S
         "rank": resolution.rank,
         "status": resolution.status.claim,
         "start_error": facts.start_error[1] if facts.start_error else None,
+        "no_status": facts.no_status,
         "because": None if facts.sender is None else facts.sender.get("because"),
         "stop": resolution.status.origin,
         "stopper": describe_sender(facts.sender),
@@ -209,6 +210,6 @@ def _sources(
     if facts.code is not None or not facts.started:
         sources.append(SourceStatus("exit_status", available=True))
     else:
-        why = "the run has not ended" if running else "no process could read it"
+        why = "the run has not ended" if running else facts.no_status or "no process could read it"
         sources.append(SourceStatus("exit_status", available=False, why=why))
     return tuple(sources)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from gpualert_common.classify.resolution import Resolution, resolve
 from gpualert_common.classify.rules import RuleSet
 from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.capture_schedule import OFF, CaptureSchedule
 from gpualert_common.diagnose.detection import Detection
 from gpualert_common.diagnose.dump_schedule import DumpSchedule, Suspicion
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import detect_warnings
 from gpualert_common.diagnose.remaining_time import find_remaining_time
+from gpualert_common.diagnose.step_pace import StepPositions
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts
@@ -24,6 +26,11 @@ from gpualert_common.stacks.dump import Dump
 from gpualert_common.telemetry.series import Telemetry
 from gpualert_common.telemetry.source import PERIOD_S
 
+if TYPE_CHECKING:
+    from gpualert_common.history import PastRun
+
+SLOW = "slow"
+"""Kind of the warning after which a trace or a profile may be taken."""
 _NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word all losses are finite, and reading the training's progress is not needed."""
 
@@ -32,9 +39,6 @@ _READING_SHARE = 1 / 200
 
 _LONGEST_PAUSE_S = 15.0
 """Longest pause between two readings.  The first reading compiles patterns, which is slow."""
-
-_MOST_POSITIONS = 20
-"""Positions of the training that the pace before the limit of its job is taken from."""
 
 
 class WarningMonitor:
@@ -48,9 +52,11 @@ class WarningMonitor:
         rules: RuleSet,
     ) -> None:
         """``events`` are those of the record: an earlier recorder may have raised warnings."""
+        known = list(events)
         self._started_at = launch_record.created_at
         self._command = launch_record.command
         self._hang_timeout_s = launch_record.hang_timeout_s
+        self._is_output_read = launch_record.unread_output is None
         self._pid = pid
         self._facts = ExitFacts(code=None)
         self._resolution: Resolution = resolve((), self._facts, rules, running=True)
@@ -59,10 +65,12 @@ class WarningMonitor:
         self._timing = OutputTiming()
         self._may_not_be_finite = self._has_new_output = True
         self._limit_due = 0.0
-        self._positions: deque[tuple[float, int]] = deque(maxlen=_MOST_POSITIONS)
+        self._positions = StepPositions()
         self._broken: set[str] = set()
         self._dumps = DumpSchedule()
-        self.state = WarningState(events)
+        self._watches_pace = launch_record.on_slowdown != OFF
+        self._captures = CaptureSchedule(launch_record.on_slowdown, known)
+        self.state = WarningState(known)
 
     def note_output(self, data: bytes) -> None:
         """Take note of new output of the run."""
@@ -76,10 +84,12 @@ class WarningMonitor:
         stacks: tuple[Dump, ...],
         printed_at: float,
         read_progress: Callable[[], Progress | None],
+        earlier: tuple[PastRun, ...] = (),
     ) -> list[Event]:
         """Return the events to store, usually none.  Checks no more often than sources sample.
 
-        ``printed_at`` is the time at which the logs last grew.
+        ``printed_at`` is the time at which the logs last grew, ``earlier`` are the earlier runs of
+        the same training.
         """
         clock = time.monotonic()
         if clock < self._check_due:
@@ -88,7 +98,10 @@ class WarningMonitor:
         now = time.time()
         if self._checked_at and not 0 <= now - self._checked_at <= thresholds.SAMPLE_DELAY_S:
             self._back_at = now  # the machine slept, or its clock was set: that is not silence
+            self._positions.interrupt()
         self._checked_at = now
+        if not self._is_output_read:
+            printed_at = now  # its silence is not known
         self._note_print(min(printed_at, now))
         observations = RunObservations(
             telemetry,
@@ -98,17 +111,25 @@ class WarningMonitor:
             last_output_at=min(max(self._started_at, printed_at, self._back_at), now),
             progress=self._progress(clock, read_progress, telemetry, now),
             command=self._command,
-            stepping=self._stepping,
-            timing=self._timing,
+            stepping=self._positions.stepping,
+            timing=self._timing if self._is_output_read else None,
             stacks=stacks,
             hang_timeout_s=self._hang_timeout_s,
+            earlier=earlier,
+            paces=self._positions.paces if self._watches_pace else None,
         )
         evidence = Evidence(self._resolution, self._facts, observations)
         detections, problems = self._detect(evidence, now)
         changes = self.state.update(detections, now)
         silence_s = now - observations.last_output_at
         wanted = self._dumps.update(self._list_suspicions(silence_s), stacks, now)
+        wanted += self._captures.update(self._describe_slowdown(detections), now)
         return [*problems, *changes, *wanted]
+
+    def _describe_slowdown(self, detections: Mapping[str, Detection]) -> str:
+        """Return the warning of slow steps in words; "" while there is none."""
+        found = detections.get(SLOW)
+        return found.summary if found is not None and self.state.is_active(SLOW) else ""
 
     def _list_suspicions(self, silence_s: float) -> list[Suspicion]:
         """Return why the run seems to hang, the strongest reason last."""
@@ -154,7 +175,8 @@ class WarningMonitor:
         may_recover = self._has_new_output and self.state.is_active("nan")
         may_have_news = self._may_not_be_finite or may_recover
         is_for_limit = self._is_due_for_limit(clock, telemetry, now)
-        if not (may_have_news or is_for_limit) or clock < self._progress_due:
+        is_for_pace = self._watches_pace and self._has_new_output
+        if not (may_have_news or is_for_limit or is_for_pace) or clock < self._progress_due:
             return None
         began_s = time.thread_time()
         progress = read_progress()
@@ -163,7 +185,9 @@ class WarningMonitor:
         self._may_not_be_finite = self._has_new_output = False
         if is_for_limit:
             progress = progress or Progress(files=())
-            self._note_position(progress)
+        step = None if progress is None else progress.counts.last_step
+        if step is not None:
+            self._positions.add(self._printed_at, step)
         return progress
 
     def _is_due_for_limit(self, clock: float, telemetry: Telemetry, now: float) -> bool:
@@ -176,19 +200,3 @@ class WarningMonitor:
             return False
         self._limit_due = clock + pause_s
         return True
-
-    def _note_position(self, progress: Progress) -> None:
-        step = progress.counts.last_step
-        if step is None or (self._positions and step == self._positions[-1][1]):
-            return
-        if self._positions and step < self._positions[-1][1]:
-            self._positions.clear()  # the training began again
-        self._positions.append((self._printed_at, step))
-
-    @property
-    def _stepping(self) -> tuple[int, float] | None:
-        """The steps and the seconds between the first and the last of the known positions."""
-        if len(self._positions) < 2:
-            return None
-        (began_at, first), (at, last) = self._positions[0], self._positions[-1]
-        return (last - first, at - began_at) if at > began_at else None

@@ -45,7 +45,7 @@ _WORK = "work"
 _MOST_NAME = 200
 _KEY_CHARACTERS = 16
 """Of the name of a key in the name of a submission."""
-_OF_PROCESSES = ("hang_timeout", "on_hang")
+_OF_PROCESSES = ("hang_timeout", "on_hang", "on_slowdown", "tracing")
 """Options about processes, which are on another machine."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.quantities import Number, Seconds, Time
+from gpualert_common.spec import ON_REQUEST
 from gpualert_common.structs import Struct
 
 LEAST_DURATION_S = 0.1
@@ -11,13 +12,17 @@ DEFAULT_DURATION_S = 2.0
 
 
 class TraceRequest(Struct, frozen=True, kw_only=True):
-    """Request for a trace; without ``ranks``, of all.  ``with_stacks`` adds frames of Python."""
+    """Request for a trace, with its reason for people; without ``ranks``, of all.
+
+    ``with_stacks`` adds frames of Python.
+    """
 
     schema: int = 1
     at: Time
     duration_s: Seconds = DEFAULT_DURATION_S
     ranks: tuple[Number, ...] = ()
     with_stacks: bool = False
+    reason: str = ON_REQUEST
 
     def find_problem(self) -> str:
         """Return the reason not to take this trace; "" for none."""

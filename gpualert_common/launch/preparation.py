@@ -27,6 +27,7 @@ from gpualert_common.spec import RunSpec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gpualert_common.kineto.daemon_launch import TracingDaemon
@@ -66,24 +67,29 @@ class PreparedRun:
         self.log_fds = []
 
 
-def prepare_run(spec: RunSpec) -> PreparedRun:
+def prepare_run(spec: RunSpec, facts: Mapping[str, object] | None = None) -> PreparedRun:
     """Return a run with a durable log, in the first location that can keep one.
 
     The launch record is written then, the log file is empty and writable, its space is reserved,
-    and file and directory are synced.  Raises NoDurableLogError where no location can do that.
+    and file and directory are synced.  ``facts`` replace those of the launch record.  Raises
+    NoDurableLogError where no location can do that.
     """
     tried: list[tuple[str, str]] = []
     run_id = record_locations.new_run_id()
     for place in record_locations.list_state_dirs(spec.state_dir, only=spec.only_state_dir):
         try:
-            return _prepare_at(place, run_id, spec, tried)
+            return _prepare_at(place, run_id, spec, tried, facts or {})
         except OSError as error:
             tried.append((place, error.strerror or str(error)))
     raise NoDurableLogError(tried)
 
 
 def _prepare_at(
-    place: str, run_id: str, spec: RunSpec, tried: list[tuple[str, str]]
+    place: str,
+    run_id: str,
+    spec: RunSpec,
+    tried: list[tuple[str, str]],
+    facts: Mapping[str, object],
 ) -> PreparedRun:
     runs = make_folder(resolve_state_dir(place), record_locations.RUNS)
     record = Record.create(os.path.join(runs, run_id), sync=spec.sync)
@@ -97,21 +103,20 @@ def _prepare_at(
             logs.append(LogFile(name, record.log_path(name), record.open_log(name)))
         if reserved:
             _keep_spare(record)
-        launch_record = describe(
-            spec,
-            record,
-            created_at=time.time(),
-            cwd=spec.cwd or _working_directory(),
-            host=host_name(),
-            uid=os.geteuid(),
-            boot_id=boot_id(),
-            pid_namespace=pid_namespace(),
-            supervisor_pid=os.getpid(),
-            environment=sorted(os.environ if spec.env is None else spec.env),
-            slurm=find_slurm_place(os.environ if spec.env is None else spec.env),
-            reserved_bytes=reserved,
-            tried=tried,
-        )
+        own_facts: dict[str, object] = {
+            "created_at": time.time(),
+            "cwd": spec.cwd or _working_directory(),
+            "host": host_name(),
+            "uid": os.geteuid(),
+            "boot_id": boot_id(),
+            "pid_namespace": pid_namespace(),
+            "supervisor_pid": os.getpid(),
+            "environment": sorted(os.environ if spec.env is None else spec.env),
+            "slurm": find_slurm_place(os.environ if spec.env is None else spec.env),
+            "reserved_bytes": reserved,
+            "tried": tried,
+        }
+        launch_record = describe(spec, record, **{**own_facts, **facts})
         record.write_json(SPEC, launch_record)
         _mark_unfinished(record)
         if spec.sync:

@@ -27,8 +27,9 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     ``names`` has the name to show first.  ``exit_code`` is that for Python, -n for signal n;
     ``shell_code`` that of a shell, 128+n.  ``user`` is the login name of the user who launched it,
     or the number of one without a name, on ``host``; ``owner`` the person or team that answers for
-    the task of an engine.  ``job`` is the job that it belongs to, with its place in it.  ``error``
-    is the reason why its record cannot be read; all other facts are then unknown.
+    the task of an engine.  ``job`` is the job that it belongs to, with its place in it.
+    ``warnings`` are the kinds of those in its verdict.  ``error`` is the reason why its record
+    cannot be read; all other facts are then unknown.
     """
 
     run_id: str
@@ -47,7 +48,10 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     verdict_pending: bool = False
     disposition: str | None = None
     cause: str | None = None
+    attribution: str | None = None
     headline: str | None = None
+    warnings: tuple[str, ...] = ()
+    gpus: int | None = None
     gpu_seconds: float | None = None
     wasted_gpu_seconds: float | None = None
     user: str | None = None
@@ -132,7 +136,10 @@ def summarize(record: Record) -> RunSummary:
         verdict_pending=record.is_verdict_pending,
         disposition=disposition,
         cause=cause,
+        attribution=str(verdict.attribution) if verdict else None,
         headline=verdict.headline if verdict else None,
+        warnings=tuple(one.kind for one in verdict.warnings) if verdict else (),
+        gpus=row.gpus if row else None,
         gpu_seconds=row.gpu_seconds if row else None,
         wasted_gpu_seconds=row.wasted_gpu_seconds if row else None,
         user=None if spec.uid is None else name_user(spec.uid),

@@ -10,7 +10,7 @@ from gpualert_common.model import Verdict
 from gpualert_common.notify.job_part import JobPart, read_part
 from gpualert_common.notify.schedule import AlertFacts
 from gpualert_common.quantities import is_seconds
-from gpualert_common.record import OUTCOME, SUCCESSOR, Event, Record
+from gpualert_common.record import NO_LONGER_WATCHED, OUTCOME, SUCCESSOR, Event, Record
 from gpualert_common.spec import Ending
 from gpualert_common.stop_origin import is_own_stop
 from gpualert_common.suspicion import is_suspect
@@ -36,6 +36,8 @@ def read_facts(record: Record, job: JobPart | None = None) -> AlertFacts:
     wanted = alerts.get("on")
     if wanted in ("failure", "failure_or_stop") and list_warnings(record):
         wanted = "always"  # people who got a warning need the outcome of the run
+    if not spec.supervised and _is_left(record):
+        wanted = None
     ending = record.ending
     verdict = None if ending is None else read_verdict(record)
     outcome = read_lenient(record, OUTCOME)
@@ -57,6 +59,14 @@ def read_facts(record: Record, job: JobPart | None = None) -> AlertFacts:
         job=job or read_part(record),
         channels=alerts.get("channels", []),
     )
+
+
+def _is_left(record: Record) -> bool:
+    """True for a process that goes on, and that a person ceased to watch."""
+    try:
+        return record.event(NO_LONGER_WATCHED) is not None
+    except (OSError, RecordError):
+        return False
 
 
 def _find_adoption_end(record: Record) -> float | None:

@@ -10,6 +10,7 @@ from gpualert_common import artifacts
 from gpualert_common.errors import GPUAlertError, RecordError
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Attachment, Bundle
+from gpualert_common.notify.alert_event import describe_end, describe_warning
 from gpualert_common.notify.alert_facts import alerts_in, read_lenient, read_verdict
 from gpualert_common.notify.entry import EntryFields
 from gpualert_common.notify.isolation import NoAnswerError, run_isolated
@@ -84,6 +85,7 @@ def compose_warning(
         at=warning.at,
         subject=subject,
         text=body,
+        event=describe_warning(view, text.line(entry.get("event")), warning.says),
     )
 
 
@@ -158,6 +160,7 @@ def _compose(
             text=text,
             html=html,
             attachments=(*files, *bundle.attachments),
+            event=describe_end(view),
         ),
         bundle,
     )

@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 from gpualert_common.model import Attachment, ReportForm
 from gpualert_common.structs import Struct
+
+AttributeValue = str | int | float
+
+
+class Severity(StrEnum):
+    """Severity of an alert, by the names of OpenTelemetry."""
+
+    INFO = "INFO"
+    WARN = "WARN"
+    ERROR = "ERROR"
+
+
+class AlertEvent(Struct, frozen=True):
+    """The event that an alert is about, for programs; everything in it is redacted."""
+
+    name: str
+    severity: Severity
+    host: str
+    attributes: Mapping[str, AttributeValue]
 
 
 class Budget(Struct, frozen=True):
@@ -29,7 +51,8 @@ class Message(Struct, frozen=True):
 
     ``id`` is the stable Message-ID of (run, event), with its angle brackets, ``thread`` that of the
     thread that all attempts at the same task share (None: it is a thread of its own), ``at`` the
-    time of the event in seconds since the epoch.
+    time of the event in seconds since the epoch, ``event`` the same alert for programs (None: it
+    could not be made).
     """
 
     id: str
@@ -39,3 +62,4 @@ class Message(Struct, frozen=True):
     text: str
     html: str | None = None
     attachments: tuple[Attachment, ...] = ()
+    event: AlertEvent | None = None

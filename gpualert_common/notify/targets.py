@@ -4,6 +4,7 @@
 ``mailbox``, ``mailbox:PATH``  a Maildir, by default in the state directory
 ``smtp://USER@HOST/?to=...``   mail; the other settings of the channel as parameters
 ``command:LINE``               a program that gets the message on its stdin
+``otlp+http://HOST:PORT``      a log record by OTLP; also ``otlp+https://``
 ``env:NAME``, ``file:PATH``    a URL of apprise, kept out of command lines and files
 ``SCHEME://...``               any other URL is apprise's
 =============================  =========================================================
@@ -35,6 +36,8 @@ def parse_target(target: str) -> dict[str, Any] | None:
         return {"kind": "command", "command": target.removeprefix("command:")}
     if target.startswith(("smtp://", "smtps://")):
         return _parse_mail(target)
+    if target.startswith(("otlp+http://", "otlp+https://")):
+        return {"kind": "otlp", "endpoint": target.removeprefix("otlp+")}
     if is_reference(target) or "://" in target:
         return {"kind": "apprise", "url": target}
     return None

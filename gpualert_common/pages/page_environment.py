@@ -11,6 +11,7 @@ STYLES = (
     ("gpualert_common.pages", "report.css"),
     ("gpualert_common.pages", "job.css"),
     ("gpualert_common.charts", "chart.css"),
+    ("gpualert_common.profiles", "flame.css"),
 )
 """Packages and files of the style sheets, in order."""
 

@@ -11,8 +11,11 @@ from gpualert_common.charts.drawing import TIME_LIMIT_S
 from gpualert_common.errors import RecordError
 from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.jobs.reading.job_record import read_stored_job
+from gpualert_common.kineto.trace_analyses import StoredAnalysis, read_newest_analysis
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
+from gpualert_common.profiles.profile import Profile
+from gpualert_common.profiles.profile_files import read_profiles
 from gpualert_common.record import OUTCOME, Event, Record
 from gpualert_common.report import formatting
 from gpualert_common.report.run_facts import Fact
@@ -90,6 +93,20 @@ class ReportedRun:
         with suppress(RecordError, OSError):
             return read_dumps(self.record)
         return []
+
+    @cached_property
+    def profile(self) -> Profile | None:
+        """The newest profile; None without one."""
+        with suppress(RecordError, OSError):
+            return next((profile for _path, profile in read_profiles(self.record)), None)
+        return None
+
+    @cached_property
+    def trace(self) -> StoredAnalysis | None:
+        """The newest analysis of a trace; None where there is none."""
+        with suppress(RecordError, OSError):
+            return read_newest_analysis(self.record)
+        return None
 
     @cached_property
     def job(self) -> JobReading | None:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 
-from gpualert_common.processes.pidfd import open_pidfd
+from gpualert_common.processes.pidfd import Process, open_pidfd
 from gpualert_common.processes.procfs import ProcessStat, read, read_stat
 from gpualert_common.structs import Struct
 
@@ -25,6 +25,7 @@ _GET_INFO = 3 << 30 | _INFO.size << 16 | 0xFF << 8 | 11
 _INFO_EXIT = 1 << 3
 _STATUS_FIELD = 49
 """Place of the exit status in /proc/PID/stat, after the name."""
+_ZOMBIE_POLL_S = 0.02
 
 
 class ProcessEnd(Struct, frozen=True):
@@ -72,7 +73,8 @@ class ProcessEnds:
         found = []
         for fd, at, code in ended:
             name, pid, _start = self._watched.pop(fd)
-            found.append(ProcessEnd(name, pid, at, _ask(fd) if code is None else code))
+            seen = read_reaped_code(fd) if code is None else code
+            found.append(ProcessEnd(name, pid, at, seen))
             os.close(fd)
         return found
 
@@ -92,26 +94,43 @@ class ProcessEnds:
                 self._ended += ends
 
     def _read_zombie(self, fd: int) -> int | None:
-        """Return the code of a process that its parent has not waited for yet; None if unknown."""
         _name, pid, start_ticks = self._watched[fd]
-        try:
-            os.readlink(f"/proc/{pid}/exe")
-        except PermissionError:  # the kernel then shows 0 for the status
-            return None
-        except OSError:  # a zombie has no program
-            pass
-        text = read(f"/proc/{pid}/stat")
-        if not text or ProcessStat(pid, text).start_ticks != start_ticks:
-            return None
-        fields = text.rpartition(b")")[2].split()
-        return os.waitstatus_to_exitcode(int(fields[_STATUS_FIELD]))
+        return read_zombie_code(pid, start_ticks)
 
 
-def _ask(fd: int) -> int | None:
+def read_zombie_code(pid: int, start_ticks: int) -> int | None:
+    """Return the code of a process that its parent has not waited for yet; None if unknown."""
+    try:
+        os.readlink(f"/proc/{pid}/exe")
+    except PermissionError:  # the kernel then shows 0 for the status
+        return None
+    except OSError:  # a zombie has no program
+        pass
+    text = read(f"/proc/{pid}/stat")
+    if not text or ProcessStat(pid, text).start_ticks != start_ticks:
+        return None
+    fields = text.rpartition(b")")[2].split()
+    return os.waitstatus_to_exitcode(int(fields[_STATUS_FIELD]))
+
+
+def read_reaped_code(pidfd: int) -> int | None:
     """Return the code of a process that was reaped; None if the kernel cannot tell it."""
     request = _INFO.pack(_INFO_EXIT, *(0,) * 13)
     with suppress(OSError):
-        mask, *_numbers, status = _INFO.unpack(fcntl.ioctl(fd, _GET_INFO, request))
+        mask, *_numbers, status = _INFO.unpack(fcntl.ioctl(pidfd, _GET_INFO, request))
         if mask & _INFO_EXIT:
             return os.waitstatus_to_exitcode(status)
     return None
+
+
+def await_exit_code(process: Process, deadline_s: float) -> int | None:
+    """Return the code of a process that has exited; None if it is not visible by the deadline."""
+    deadline = time.monotonic() + deadline_s
+    while True:
+        code = read_zombie_code(process.pid, process.start_ticks)
+        if code is None:
+            code = read_reaped_code(process.fd)
+        is_zombie = read_stat(process.pid) is not None
+        if code is not None or not is_zombie or time.monotonic() >= deadline:
+            return code
+        time.sleep(_ZOMBIE_POLL_S)

@@ -21,7 +21,8 @@ _MAX_REMEMBERED = 100_000
 class SampledTree:
     """The processes of one run, by the rules of :mod:`.membership`.
 
-    ``leader`` is a live process.  A process that belonged once belongs until it ends.
+    ``leader`` is a live process.  A process that belonged once belongs until it ends.  Without a
+    marker no environment is read.
     """
 
     def __init__(self, leader: int, marker: str) -> None:
@@ -48,6 +49,11 @@ class SampledTree:
         self._remember(members)
         return {pid: stats[pid] for pid in sorted(members)}
 
+    def include(self, one: ProcessStat) -> None:
+        """Count a process as one of the run, with all that it starts from now on."""
+        self._members[one.pid] = one.start_ticks
+        self._foreign.discard(one.pid)
+
     def belongs(self, pid: int) -> bool | None:
         """Return whether the last process with this number belonged to the run; None if unknown."""
         if pid in self._foreign:
@@ -72,7 +78,7 @@ class SampledTree:
 
     def _is_marked(self, stat: ProcessStat) -> bool:
         """True when it carries the marker; if it certainly does not, it is noted as foreign."""
-        if is_kernel_thread(stat):
+        if not self._marker or is_kernel_thread(stat):
             self._foreign.add(stat.pid)
             return False
         environment = procfs.read_environment(stat.pid)

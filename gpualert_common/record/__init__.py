@@ -11,6 +11,7 @@ telemetry.jsonl     samples and events of the evidence sources                  
 tracing.json        socket of the traces, or why there is none                      before launch
 traces/             traces of PyTorch, one folder each                              during the run
 stacks.jsonl        dumps of the stacks of its processes                            during the run
+profiles/           profiles on request, a folder with files for each               during the run
 control/            requests to the supervisor and leases, one file each            by any process
 exit.json           how the run ended                                               at the end
 verdict.json        why it ended                                                    at the end
@@ -34,7 +35,10 @@ supervised as long as the lock is held, whatever its process id.
 
 from gpualert_common.record.control import CLAIM, CONTROL
 from gpualert_common.record.events import (
+    CAPTURE_TAKEN,
+    CAPTURE_WANTED,
     LOG_CUT,
+    NO_LONGER_WATCHED,
     STACKS_TAKEN,
     STACKS_WANTED,
     WARNING_RAISED,
@@ -60,12 +64,15 @@ from gpualert_common.record.run_state import RunState
 
 __all__ = [
     "ALERTS_LOCK",
+    "CAPTURE_TAKEN",
+    "CAPTURE_WANTED",
     "CLAIM",
     "CONTROL",
     "EVENTS",
     "EXIT",
     "INDEX",
     "LOG_CUT",
+    "NO_LONGER_WATCHED",
     "OUTBOX",
     "OUTCOME",
     "SPARE_BYTES",

@@ -21,6 +21,13 @@ STACKS_WANTED = "stacks_wanted"
 """Event by which the classifier asks the recorder for a dump of the stacks; it is not stored."""
 STACKS_TAKEN = "stacks_taken"
 """Event: a dump of the stacks is in the record, or, with a ``problem``, is not."""
+CAPTURE_WANTED = "capture_wanted"
+"""Event by which the classifier asks the recorder for a profile or a trace; it is not stored."""
+CAPTURE_TAKEN = "capture_taken"
+"""Event: a profile or a trace that the run took of itself, or, with a ``problem``, could not."""
+
+NO_LONGER_WATCHED = "no_longer_watched"
+"""Event: a process that gpualert did not start goes on, and nobody watches it any more."""
 
 
 class Event:

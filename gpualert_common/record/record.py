@@ -280,6 +280,7 @@ def describe(spec: RunSpec, record: Record, **facts: Any) -> dict[str, Any]:
         "grace_s": spec.grace_s,
         "hang_timeout_s": spec.hang_timeout_s,
         "on_hang": spec.on_hang,
+        "on_slowdown": spec.on_slowdown,
         "log_full": spec.log_full,
         "pty": spec.pty,
         "end_survivors": spec.end_survivors,

@@ -80,6 +80,17 @@ OPTIONS: dict[str, Option] = {
             spec_field="on_hang",
         ),
         Option(
+            "on_slowdown",
+            ("off", "profile", "trace"),
+            "off",
+            "when steps become much slower: take a profile or a trace",
+            details="Slower than at the beginning of the run, or than in earlier runs; see "
+            "[slow](warnings.md#slow). At most twice in a run; the finding is evidence in the "
+            "verdict. `trace` implies `tracing`; a profile is taken where no process can be "
+            "traced.",
+            spec_field="on_slowdown",
+        ),
+        Option(
             "streams",
             ("auto", "merged", "apart"),
             "auto",
@@ -130,8 +141,8 @@ OPTIONS: dict[str, Option] = {
             "notify",
             values.parse_texts,
             ["mailbox"],
-            "where to send alerts: the name of a channel, mailbox, smtp://..., command:..., an "
-            "apprise URL, env:NAME, file:PATH, or none",
+            "where to send alerts: the name of a channel, mailbox, smtp://..., command:..., "
+            "otlp+http://..., an apprise URL, env:NAME, file:PATH, or none",
             details="See [alerts](alerts.md) and [channels](channels.md).",
             metavar="CHANNEL",
         ),

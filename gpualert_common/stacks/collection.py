@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +47,7 @@ def take_dump(leader: int, marker: str, options: DumpOptions) -> Dump:
     """
     at, began = time.time(), time.monotonic()
     members = SampledTree(leader, marker).members()
-    labels = _find_labels(leader, members)
+    labels = find_labels(leader, members)
     chosen = _choose(members, labels, options.most_processes)
     descriptors = DescriptorReader({one.pid: _name(one, labels) for one in members.values()})
     problem, remedy = py_spy.find_obstacle()
@@ -74,13 +73,18 @@ def take_dump(leader: int, marker: str, options: DumpOptions) -> Dump:
     )
 
 
-def _find_labels(leader: int, members: Mapping[int, ProcessStat]) -> dict[int, str]:
+def find_labels(leader: int, members: Mapping[int, ProcessStat]) -> dict[int, str]:
     """Return the rank of each process that is one; "leader" for the program of a run without."""
     ranks = RankProcesses().find_workers(members, most=MOST_PROCESSES)
     if ranks:
         return {one.pid: label for label, one in ranks.items()}
     worker = find_leader_worker(leader, members)
     return {} if worker is None else {worker.pid: "leader"}
+
+
+def is_fragile(wait: Wait) -> bool:
+    """Return whether a process with this wait is not paused."""
+    return wait.kind in _FRAGILE or wait.is_uninterruptible
 
 
 def _name(one: ProcessStat, labels: Mapping[int, str]) -> str:
@@ -106,8 +110,7 @@ def _examine(
 ) -> tuple[ProcessStack, dict[int, tuple[StackFrame, ...]]]:
     """Return a process, and the frames of its threads by their numbers."""
     wait = read_wait(one.pid, one.pid, descriptors)  # before a pause, after which it runs again
-    is_fragile = wait.kind in _FRAGILE or wait.is_uninterruptible
-    is_pausing = (options.is_pausing or options.with_native) and not is_fragile
+    is_pausing = (options.is_pausing or options.with_native) and not is_fragile(wait)
     found = PythonStacks()
     libraries = read(f"/proc/{one.pid}/maps")
     if b"python" in libraries and not is_hidden:
@@ -115,8 +118,7 @@ def _examine(
             one.pid, is_pausing=is_pausing, with_native=options.with_native and is_pausing
         )
     elif not libraries and wait.kind is not WaitKind.EXITED:
-        problem = py_spy.find_obstacle(_read_uid(one.pid))[0]
-        found = PythonStacks(problem=problem or "not permitted")
+        found = PythonStacks(problem=py_spy.explain_refusal(one.pid))
     threads = _list_threads(
         one, wait, found.threads, lambda tid: read_wait(one.pid, tid, descriptors)
     )
@@ -192,13 +194,6 @@ def _show_command(pid: int) -> str:
 def _is_fork(pid: int) -> bool:
     fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return len(fields) > _FLAGS_FIELD and bool(int(fields[_FLAGS_FIELD]) & _FORKED)
-
-
-def _read_uid(pid: int) -> int | None:
-    try:
-        return os.stat(f"/proc/{pid}").st_uid
-    except OSError:
-        return None
 
 
 def _get_number(identity: Mapping[str, int | str], name: str) -> int | None:

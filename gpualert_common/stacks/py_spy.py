@@ -29,7 +29,7 @@ _MOST_OUTPUT_BYTES = 8 << 20
 _MOST_THREADS = 64
 _INNER_FRAMES, _OUTER_FRAMES = 40, 8
 """Frames of a deeper stack that are kept."""
-_UNNAMED = "0x"
+UNNAMED = "0x"
 """Beginning of the name of a native frame without a symbol: an address, other in each process."""
 _STARTERS = ("/multiprocessing/", "/joblib/", "/torch/_inductor/")
 """Folders of libraries that start processes by ``python -c``."""
@@ -79,6 +79,15 @@ def find_obstacle(uid: int | None = None) -> tuple[str, str]:
     return why, remedy if scope == "3" else f"{remedy}, or set kernel.yama.ptrace_scope to 0"
 
 
+def explain_refusal(pid: int) -> str:
+    """Return why the memory of a process cannot be read, which its ``maps`` have shown."""
+    try:
+        uid = os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        uid = None
+    return find_obstacle(uid)[0] or "not permitted"
+
+
 def read_python_stacks(
     pid: int, *, is_pausing: bool = False, with_native: bool = False
 ) -> PythonStacks:
@@ -108,7 +117,7 @@ def read_python_stacks(
             except (ValueError, KeyError, TypeError) as error:
                 problem = f"py-spy's output has another form: {error}"
         else:
-            problem = _describe_error(done.stderr)
+            problem = describe_error(done.stderr)
     return PythonStacks(problem=problem, took_ms=round((time.monotonic() - began) * 1000))
 
 
@@ -140,25 +149,25 @@ def _parse_thread(value: Mapping[str, Any]) -> PythonThread:
         tid=int(value.get("os_thread_id") or 0),
         name=str(value.get("thread_name") or ""),
         holds_gil=bool(value.get("owns_gil")),
-        frames=tuple(_parse_frame(one) for one in frames if not one["name"].startswith(_UNNAMED)),
+        frames=tuple(_parse_frame(one) for one in frames if not one["name"].startswith(UNNAMED)),
     )
 
 
 def _parse_frame(value: Mapping[str, Any]) -> StackFrame:
     file, line = str(value.get("filename") or ""), int(value.get("line") or 0)
     name = str(value["name"])
-    shown = name if line else _strip_templates(name)
+    shown = name if line else strip_templates(name)
     return StackFrame(shown, file, line, is_own=is_own_file(file))
 
 
-def _strip_templates(name: str) -> str:
+def strip_templates(name: str) -> str:
     """Return the name of a function of C++ without its template arguments and parameters."""
     while (shorter := _TEMPLATE.sub("", name)) != name:
         name = shorter
     return name.partition("(")[0] or name
 
 
-def _describe_error(output: bytes) -> str:
+def describe_error(output: bytes) -> str:
     """Return the reason in py-spy's error: its last "Reason", or the first line."""
     lines = output.decode("utf-8", "replace").split("\n")
     lines = [line.strip() for line in lines if line.strip()]

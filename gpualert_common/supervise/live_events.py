@@ -1,21 +1,27 @@
-"""Events of the classifier while the run is in progress: warnings, dumps to take, a hang."""
+"""Events of the classifier while the run is in progress: warnings, captures to take, a hang."""
 
 from __future__ import annotations
 
 import time
 
-from gpualert_common.record import STACKS_TAKEN, STACKS_WANTED, WARNING_RAISED
-from gpualert_common.supervise.stack_dumps import DumpRequest
+from gpualert_common.record import (
+    CAPTURE_TAKEN,
+    CAPTURE_WANTED,
+    STACKS_TAKEN,
+    STACKS_WANTED,
+    WARNING_RAISED,
+)
+from gpualert_common.supervise.captures import CaptureRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import deque
 
     from gpualert_common.record import Event
+    from gpualert_common.supervise.captures import Captures
     from gpualert_common.supervise.record_writer import RecordWriter
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
     from gpualert_common.supervise.recorder_link import RecorderLink
-    from gpualert_common.supervise.stack_dumps import StackDumps
 
 HUNG = "hung"
 """Kind of the warning after which a run may be stopped."""
@@ -33,7 +39,8 @@ class LiveEvents:
         self,
         events: deque[Event],
         writer: RecordWriter,
-        dumps: StackDumps,
+        dumps: Captures,
+        profiles: Captures,
         link: RecorderLink,
         hooks: RecorderHooks,
         *,
@@ -42,14 +49,15 @@ class LiveEvents:
         self._events = events
         self._writer = writer
         self._dumps = dumps
+        self._profiles = profiles
         self._link = link
         self._hooks = hooks
         self._stops_hung = stops_hung
         self._send_by = 0.0
 
     def update(self) -> None:
-        """Append new events; take the stacks, and send the warnings, that are due."""
-        self._take_stacks()
+        """Append new events; take the captures, and send the warnings, that are due."""
+        self._take_captures()
         now = time.monotonic()
         if self.append() and not self._send_by:
             self._send_by = now + STACKS_DELAY_S
@@ -64,7 +72,11 @@ class LiveEvents:
             event = self._events.popleft()
             if event.name == STACKS_WANTED:
                 pauses = bool(event.fields.get("pause"))
-                self._dumps.request(DumpRequest(event.fields["reason"], is_pausing=pauses))
+                self._dumps.request(CaptureRequest(event.fields["reason"], is_pausing=pauses))
+                continue
+            if event.name == CAPTURE_WANTED:
+                kind, reason = event.fields["kind"], event.fields["reason"]
+                self._profiles.request(CaptureRequest(reason, kind=kind))
                 continue
             self._writer.append_event(event.name, event.at, **event.fields)
             is_news = is_news or bool(event.fields.get("news"))
@@ -73,8 +85,12 @@ class LiveEvents:
                 self._link.send({"kind": "hang"})
         return is_news
 
-    def _take_stacks(self) -> None:
-        """Take the stacks that are wanted; report those for which a stop waits."""
+    def _take_captures(self) -> None:
+        """Take the captures that are wanted; report the dumps for which a stop waits."""
+        for wanted, problem in self._profiles.update():
+            self._writer.append_event(
+                CAPTURE_TAKEN, kind=wanted.kind, reason=wanted.reason, problem=problem
+            )
         for wanted, problem in self._dumps.update():
             self._writer.append_event(STACKS_TAKEN, reason=wanted.reason, problem=problem)
             if wanted.is_awaited:

@@ -25,11 +25,16 @@ import time
 from gpualert_common.codec import encode
 from gpualert_common.record import VERDICT
 from gpualert_common.spec import EndFacts, Ending
+from gpualert_common.supervise.captures import (
+    DUMP_DEADLINE_S,
+    PROFILE_DEADLINE_S,
+    CaptureRequest,
+    Captures,
+)
 from gpualert_common.supervise.detachment import detach
 from gpualert_common.supervise.live_classifier import PREPARE_AFTER_S, LiveClassifier
 from gpualert_common.supervise.live_events import LiveEvents
 from gpualert_common.supervise.record_writer import RecordWriter
-from gpualert_common.supervise.stack_dumps import DumpRequest, StackDumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,11 +88,13 @@ class Recorder:
         self._writer = RecordWriter(record, launch_record, logs)
         self._classifier = LiveClassifier(logs, hooks.make_classifier)
         self._helpers = hooks.helper_processes()
-        self._dumps = StackDumps(hooks.start_dump)
+        self._dumps = Captures(hooks.start_capture, DUMP_DEADLINE_S)
+        self._profiles = Captures(hooks.start_capture, PROFILE_DEADLINE_S)  # no dump waits for one
         self._live_events = LiveEvents(
             self._classifier.events,
             self._writer,
             self._dumps,
+            self._profiles,
             link,
             hooks,
             stops_hung=launch_record.get("on_hang") == "stop",
@@ -136,7 +143,7 @@ class Recorder:
     def _follow(self) -> None:
         while self._end is None and not self._link.is_closed:
             poll = select.poll()
-            for fd in (self._link.read_fd, self._dumps.fd):
+            for fd in (self._link.read_fd, self._dumps.fd, self._profiles.fd):
                 if fd >= 0:
                     poll.register(fd, select.POLLIN)
             poll.poll(TICK_S * 1000)
@@ -155,7 +162,7 @@ class Recorder:
             if message["kind"] == "ended":
                 self._end = message
             elif message["kind"] == "stacks":
-                self._dumps.request(DumpRequest(message["reason"], is_awaited=True))
+                self._dumps.request(CaptureRequest(message["reason"], is_awaited=True))
             else:
                 fields = message["fields"]
                 self._writer.append_event(message["event"], at=message["at"], **fields)
@@ -205,6 +212,7 @@ class Recorder:
         self._link.send({"kind": "recorded"})
         self._start("freeze", lambda: self._hooks.freeze_artifacts(ending))
         self._dumps.stop()
+        self._profiles.stop()
         for helper in self._helpers:
             helper.stop(LAST_SAMPLE_S if ending.code != 0 else 0.0)
         if ending.code != 0:

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from gpualert_common.model import Verdict
     from gpualert_common.spec import Ending
+    from gpualert_common.supervise.captures import CaptureRequest
     from gpualert_common.supervise.helper_process import HelperProcess
     from gpualert_common.supervise.live_classifier import LogClassifier
-    from gpualert_common.supervise.stack_dumps import DumpRequest
     from gpualert_common.supervise.terminal_output import TerminalOutput
 
     class RecorderHooks(Protocol):
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
             The recorder starts each at its age of the run, and ends them with the run.
             """
 
-        def start_dump(self, wanted: DumpRequest) -> Popen[bytes]:
-            """Return the program that takes a dump of the stacks into the record.
+        def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
+            """Return the program that takes a capture into the record.
 
             Raises OSError, RuntimeError.
             """

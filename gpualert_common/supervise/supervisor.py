@@ -17,10 +17,10 @@ from gpualert_common.processes.pidfd import await_exit, is_ready
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import LOG_CUT
 from gpualert_common.spec import Ending, RunSpec
+from gpualert_common.supervise.captures import LEAST_AGE_S, STOP_WAITS_S
 from gpualert_common.supervise.leader import Leader
 from gpualert_common.supervise.recorder_messages import end_message, event_message, stacks_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
-from gpualert_common.supervise.stack_dumps import LEAST_AGE_S, STOP_WAITS_S
 from gpualert_common.supervise.stop import Stop, read_terms
 
 TYPE_CHECKING = False

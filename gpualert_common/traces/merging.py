@@ -12,8 +12,10 @@ import msgspec
 from msgspec import UNSET
 
 from gpualert_common.structs import Struct
+from gpualert_common.traces.analysis import UnreadRank
 from gpualert_common.traces.rank_tracks import MovedEvent, RankTracks
 from gpualert_common.traces.trace_file import TraceFile, UnreadableTraceError
+from gpualert_common.traces.trace_source import TraceSource
 
 MOST_SKEW_S = 600
 """Distance from the others at which the clock of a rank, or its file, is wrong: ranks that are
@@ -28,25 +30,6 @@ _LAST_EVENT = b'{"ph":"M","name":"merged","pid":0,"tid":0,"ts":0}'
 """Event behind the last comma, since JSON allows no comma before the end of an array."""
 
 
-class TraceSource(Struct, frozen=True):
-    """The trace file of one process: ``rank`` is its label, as ``rank:0`` or ``leader``.
-
-    ``pid`` is 0 where it is not known.
-    """
-
-    rank: str
-    pid: int
-    path: str
-
-
-class LeftOutTrace(Struct, frozen=True):
-    """A trace that could not be read, and the reason."""
-
-    rank: str
-    path: str
-    problem: str
-
-
 class MergedTrace(Struct, frozen=True):
     """A merged trace: its file, the ranks in it, and those that are left out.
 
@@ -55,7 +38,7 @@ class MergedTrace(Struct, frozen=True):
 
     path: str
     ranks: tuple[str, ...]
-    left_out: tuple[LeftOutTrace, ...] = ()
+    left_out: tuple[UnreadRank, ...] = ()
     events: int = 0
     unreadable: int = 0
 
@@ -74,7 +57,7 @@ def merge_traces(sources: Sequence[TraceSource], output: str) -> MergedTrace:
     the sizes.  Raises UnreadableTraceError if no trace is readable, OSError if the file cannot be
     written; then there is no file.
     """
-    left_out: list[LeftOutTrace] = []
+    left_out: list[UnreadRank] = []
     times = _find_times(sources, left_out)
     part = f"{output}.part"
     try:
@@ -95,7 +78,7 @@ def _write_merged(
     file: BinaryIO,
     sources: Sequence[TraceSource],
     times: dict[int, _TraceTime],
-    left_out: list[LeftOutTrace],
+    left_out: list[UnreadRank],
 ) -> MergedTrace:
     writer = _TraceWriter(file)
     earliest_ns = min((one.start_ns for one in times.values()), default=0)
@@ -111,7 +94,7 @@ def _write_merged(
             written, lost = _add_trace(writer, source, tracks, (time.base_ns - base_ns) / 1000)
         except UnreadableTraceError as error:
             writer.go_back(mark)
-            left_out.append(LeftOutTrace(source.rank, source.path, str(error)))
+            left_out.append(UnreadRank(source.rank, source.path, str(error)))
             continue
         merged.append(source.rank)
         events, unreadable = events + written, unreadable + lost
@@ -186,7 +169,7 @@ def _format_head(base_ns: int, ranks: list[str]) -> bytes:
 
 
 def _find_times(
-    sources: Sequence[TraceSource], left_out: list[LeftOutTrace]
+    sources: Sequence[TraceSource], left_out: list[UnreadRank]
 ) -> dict[int, _TraceTime]:
     """Return the times of the readable traces by their index in *sources*."""
     times = {}
@@ -194,14 +177,14 @@ def _find_times(
         try:
             times[index] = _find_time(source.path)
         except UnreadableTraceError as error:
-            left_out.append(LeftOutTrace(source.rank, source.path, str(error)))
+            left_out.append(UnreadRank(source.rank, source.path, str(error)))
     starts = sorted(one.start_ns for one in times.values())
     for index, time in list(times.items()):
         skew_s = abs(time.start_ns - starts[(len(starts) - 1) // 2]) / 1e9
         if skew_s > MOST_SKEW_S:
             source = sources[index]
             problem = f"{source.path} is {skew_s:.0f} s apart from the other ranks"
-            left_out.append(LeftOutTrace(source.rank, source.path, problem))
+            left_out.append(UnreadRank(source.rank, source.path, problem))
             del times[index]
     return times
 

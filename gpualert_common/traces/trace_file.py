@@ -315,3 +315,12 @@ def _take(fields: dict[str, msgspec.Raw], key: str, kind: type[Value]) -> Value 
         return msgspec.json.decode(fields[key], type=kind)
     except (KeyError, *_INVALID):
         return None
+
+
+def read_head(path: str) -> TraceHead:
+    """Return what stands before the events of a trace; nothing for one that cannot be read."""
+    try:
+        with TraceFile(path) as trace:
+            return trace.head
+    except UnreadableTraceError:
+        return TraceHead()

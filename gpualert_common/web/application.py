@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from gpualert_common.current_runs.run_index import RunIndex, ServerBusyError, UnknownRunError
 from gpualert_common.errors import GPUAlertError, RecordError, UsageError
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.record import Record
@@ -32,7 +33,6 @@ from gpualert_common.web.page_numbers import read_page
 from gpualert_common.web.rendering import read_static, render_message, render_page
 from gpualert_common.web.run_details import collect_details
 from gpualert_common.web.run_filter import STATES, read_filter
-from gpualert_common.web.run_index import RunIndex, ServerBusyError, UnknownRunError
 from gpualert_common.web.run_rows import make_rows
 
 ROWS_OF_PAGE = 50

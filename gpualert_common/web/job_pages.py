@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gpualert_common.current_runs.run_index import RunIndex, UnknownRunError
 from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
@@ -14,7 +15,6 @@ from gpualert_common.web.job_reports import JobReports
 from gpualert_common.web.job_rows import ROWS_OF_NODES, collect_job, make_listed_job
 from gpualert_common.web.page_numbers import read_page
 from gpualert_common.web.rendering import render_page
-from gpualert_common.web.run_index import RunIndex, UnknownRunError
 
 ROWS_OF_PAGE = 50
 MOST_READ = 20

@@ -60,6 +60,7 @@ class TrainingOperation(JobBlock[list[str]]):
         grace: Time between the first signal of a stop and SIGKILL.
         hang_timeout: Time without output after which the training may hang.
         on_hang: Whether a hang raises a warning or ends the training.
+        on_slowdown: Whether a profile or a trace is taken when steps become slow.
         streams: Whether stdout and stderr share one log.
         adopt_within: How long the training continues after the death of its engine.
         state_dir: Directory that holds the run records.
@@ -127,6 +128,7 @@ class TrainingOperation(JobBlock[list[str]]):
     grace: float | str | None = _option("grace")
     hang_timeout: float | str | None = _option("hang_timeout")
     on_hang: str | None = _option("on_hang")
+    on_slowdown: str | None = _option("on_slowdown")
     streams: str | None = _option("streams")
     adopt_within: float | None = Field(
         default=None,

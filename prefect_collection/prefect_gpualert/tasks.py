@@ -39,6 +39,7 @@ def gpualert_run(
     grace: float | str | None = None,
     hang_timeout: float | str | None = None,
     on_hang: str | None = None,
+    on_slowdown: str | None = None,
     streams: str | None = None,
     adopt_within: float | None = None,
     state_dir: str | os.PathLike[str] | None = None,
@@ -69,6 +70,8 @@ def gpualert_run(
     hang_timeout: time without output after which the training may hang; it hangs if its processes
         then stand still.
     on_hang: when it hangs: "warn", or "stop", which ends it so that a retry can follow.
+    on_slowdown: when its steps become much slower: "profile" or "trace" takes one, as evidence for
+        the verdict; "off" takes none.
     streams: "apart", so that the result is stdout alone, as upstream's; "merged": one log with the
         lines of stdout and stderr in their order, of which the result is the last line.
     adopt_within: seconds that the training continues after the death of its engine, so that the

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.cli.live_runs import LiveRun, LiveRuns, RunDetails
 from gpualert_common.cli.live_table import LivePage, format_page
+from gpualert_common.current_runs.live_runs import LiveRun, LiveRuns, RunDetails
 from gpualert_common.listing.condition import Condition
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.live_facts import LiveProgress, MachineLoad

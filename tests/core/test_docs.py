@@ -15,7 +15,16 @@ from gpualert_common.plugins import plugin_names
 from gpualert_common.settings import OPTIONS
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("channels", "cli", "configuration", "evidence", "redaction", "rules", "warnings")
+PAGES = (
+    "channels",
+    "cli",
+    "configuration",
+    "evidence",
+    "metrics",
+    "redaction",
+    "rules",
+    "warnings",
+)
 
 
 @pytest.fixture(scope="module")

@@ -207,6 +207,46 @@ def test_one_gpu_at_work(tmp_path: Path) -> None:
     assert Watched(tmp_path, curves).judged("gpu_idle") is NOT_DETECTED
 
 
+# -- gpu_unused ------------------------------------------------------------------------------
+
+HOUR_S = 3600.0
+
+
+def test_gpus_unused(tmp_path: Path) -> None:
+    """GPUs that are held for two hours without a kernel raise a warning, each by itself."""
+    curves = {
+        **used_gpu(0, utilization_percent=0.0),
+        **used_gpu(1),
+        **used_gpu(2, utilization_percent=until(2.1 * HOUR_S, 95.0, 0.0)),
+    }
+    found = Watched(tmp_path, curves, seconds=2.5 * HOUR_S).judged("gpu_unused")
+    assert summary_of(found) == "GPUs 0, 2 unused"
+
+
+@pytest.mark.parametrize(
+    ("hours", "load", "held"),
+    [
+        (1.9, 0.0, 60.0),
+        (2.5, until(1.9 * HOUR_S, 95.0, 0.0), 60.0),
+        (2.5, lambda age_s: 50.0 * (HOUR_S < age_s < 1.1 * HOUR_S), 60.0),
+        (2.5, 0.0, until(1.9 * HOUR_S, 0.0, 60.0)),
+        (2.5, 0.0, until(60.0, 60.0, 0.0)),
+    ],
+    ids=["young", "worked lately", "worked once", "held lately", "released"],
+)
+def test_gpus_not_unused(hours: float, load: Any, held: Any, tmp_path: Path) -> None:
+    """Less than two hours, work within them, and memory that was not held all the time: none."""
+    memory = (lambda age_s: held(age_s) * GIB) if callable(held) else held * GIB
+    curves = used_gpu(utilization_percent=load, memory_used_bytes=memory)
+    found = Watched(tmp_path, curves, seconds=hours * HOUR_S).judged("gpu_unused")
+    assert found is NOT_DETECTED
+
+
+def test_unused_without_gpus(tmp_path: Path) -> None:
+    """Without a GPU nothing is known of unused ones."""
+    assert Watched(tmp_path, processes(1.0)).judged("gpu_unused") is None
+
+
 # -- log_silent ------------------------------------------------------------------------------
 
 

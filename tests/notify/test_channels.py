@@ -22,6 +22,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "smtp": {"host": "mail.test", "to": "me@example.org", "password": "s3cretWord"},
     "apprise": {"url": "json://me:s3cretWord@mail.test/"},
     "mailbox": {"path": "box"},
+    "otlp": {"endpoint": "http://collector.test:4318", "headers": "authorization=s3cretWord"},
     "command": {"command": "sendmail me@example.org"},
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,15 +35,20 @@ class WebServer:
 
 
 @contextmanager
-def web_server(answer: Callable[[Request], int] = lambda _request: 200) -> Iterator[WebServer]:
+def web_server(
+    answer: Callable[[Request], int] = lambda _request: 200,
+    *,
+    body: bytes = b'{"ok": true}',
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[WebServer]:
     """Run a server whose status is the result of ``answer``; 0 means no answer."""
     stopped = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def handle_request(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(self.command, self.path, headers, self.rfile.read(length))
+            given = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.command, self.path, given, self.rfile.read(length))
             server.requests.append(request)
             status = answer(request)
             if status == 0:
@@ -51,8 +56,10 @@ def web_server(answer: Callable[[Request], int] = lambda _request: 200) -> Itera
                 return
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(b'{"ok": true}')
+            self.wfile.write(body)
 
         do_POST = do_PUT = do_GET = handle_request  # noqa: N815 - names of http.server
 

@@ -11,7 +11,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.record import SPEC, Record
 from tests.supervised import Lab
 
-OF_EXTERNAL_RUNS = {"supervised", "said"}
+OF_EXTERNAL_RUNS = {"supervised", "said", "unread_output"}
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"processes", "redact", "traces"}),
     frozenset({"classify", "job_store", "record", "settings"}),
     frozenset({"collectives", "coordinator", "kineto", "moments", "slurm", "stacks"}),
-    frozenset({"progress", "record_locations", "telemetry"}),
+    frozenset({"profiles", "progress", "record_locations", "telemetry"}),
     frozenset({"history", "launch", "run_progress", "slurm_evidence"}),
     frozenset({"artifacts", "diagnose", "report", "retries", "supervise", "suspicion"}),
     frozenset({"charts", "listing", "live_facts", "run_evidence"}),
@@ -50,14 +50,20 @@ FLOORS: tuple[frozenset[str], ...] = (
             "current_verdict",
             "guardian",
             "late_verdict",
+            "profile_request",
             "removal",
             "stack_request",
             "stop_request",
             "trace_request",
         }
     ),
-    frozenset({"batch_runs", "run_report", "slurm_watch"}),
-    frozenset({"web"}),
+    frozenset(
+        {
+            *("agent", "batch_runs", "current_runs", "run_report", "slowdown_capture"),
+            "slurm_watch",
+        }
+    ),
+    frozenset({"exporter", "web"}),
     frozenset({"cli"}),
     frozenset({"__init__", "__main__"}),
 )

@@ -23,7 +23,7 @@ t.BETWEEN_DUMPS_S, t.LEAST_BETWEEN_DUMPS_S = 1.5, 1.0
 STUCK_PROGRAM = """
 import subprocess
 import gpualert_common.run_hooks as hooks
-hooks.RunHooks.start_dump = lambda _self, _wanted: subprocess.Popen(["sleep", "1000"])
+hooks.RunHooks.start_capture = lambda _self, _wanted: subprocess.Popen(["sleep", "1000"])
 import gpualert_common.supervise.supervisor as s
 s.LEAST_AGE_S, s.STOP_WAITS_S = 0.0, 0.3
 """
@@ -118,7 +118,7 @@ def test_dump_that_cannot_start(lab: Lab) -> None:
     code = f"""{YOUNG}
 import gpualert_common.run_hooks as hooks
 def fail(_self, _wanted): raise OSError("no process is left")
-hooks.RunHooks.start_dump = fail
+hooks.RunHooks.start_capture = fail
 """
     run = launch(lab, code, SLEEPER)
     lab.gpualert("stop")

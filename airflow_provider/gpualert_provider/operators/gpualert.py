@@ -16,7 +16,6 @@ from gpualert_common.errors import GPUAlertError
 from gpualert_common.guardian.attempt import fingerprint
 from gpualert_common.guardian.engine_jobs import is_engine_job, list_identity, make_engine_job
 from gpualert_common.settings import Interface, load_settings, option_names
-from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.suspicion import parse_on_suspect
 from gpualert_provider import alerts, deferral, deferred_run, next_attempt, retry_choices
 from gpualert_provider.airflow_variables import drop_airflow_variables
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from airflow.providers.standard.hooks.subprocess import SubprocessResult
     from airflow.sdk.definitions._internal.types import ArgNotSet
 
-    from gpualert_common.launch_record import LaunchRecord
     from gpualert_common.record import Record
     from gpualert_common.retries import RetryChoice
     from gpualert_common.settings import Setting
@@ -72,6 +70,7 @@ class GPUAlertOperator(BashOperator):
     :param hang_timeout: time without output after which the training may hang; it hangs if its
         processes then stand still. timedelta, seconds or text.  None: never.
     :param on_hang: when it hangs: "warn", or "stop", which ends it so that a retry can follow.
+    :param on_slowdown: when its steps become much slower: take a "profile" or a "trace", or "off".
     :param notify: where to send alerts: a target or a list of them, each the name of a channel, an
         address, ``"airflow:CONN_ID"``, a table of settings, or ``"none"``.  Not templated: Airflow
         keeps rendered values in its database, and a target may be a secret.
@@ -111,6 +110,7 @@ class GPUAlertOperator(BashOperator):
         deferrable: bool = False,
         hang_timeout: timedelta | float | str | None = None,
         on_hang: str | None = None,
+        on_slowdown: str | None = None,
         notify: str | Sequence[str | Mapping[str, Any]] | None = None,
         notify_on: str | None = None,
         notify_deadline: timedelta | float | str | None = None,
@@ -142,6 +142,7 @@ class GPUAlertOperator(BashOperator):
         self.deferrable = deferrable
         self.hang_timeout = hang_timeout
         self.on_hang = on_hang
+        self.on_slowdown = on_slowdown
         self.notify = notify
         self.notify_on = notify_on
         self.notify_deadline = notify_deadline
@@ -299,7 +300,7 @@ class GPUAlertOperator(BashOperator):
         execution = self._execution
         handle = resumption.take_run(execution, context)
         spec = handle.record.spec
-        directory = self._directory_of(spec)
+        directory = WorkingDirectory.find(spec, self.cwd, self.command)
         with execution.stop_on_error(directory, spec.grace_s):
             self._load_secrets(list(spec.command))
             if handle.record.ending is None:
@@ -339,12 +340,3 @@ class GPUAlertOperator(BashOperator):
             self._make_spec(command, self._load_settings(), {}, None)
         except (GPUAlertError, ValueError, TypeError) as error:
             self.log.warning("The settings of the alert channels cannot be read: %s", error)
-
-    def _directory_of(self, spec: LaunchRecord) -> WorkingDirectory:
-        """Return the working directory of a run of this task."""
-        command = spec.command
-        if submission_path(command) is not None:
-            return WorkingDirectory(spec.cwd or "", is_temporary=False)
-        has_script = self.command is None and len(command) == 2
-        script = command[-1] if has_script else None
-        return WorkingDirectory(spec.cwd or "", self.cwd is None, script)

@@ -9,9 +9,10 @@ import os
 from gpualert_common.api import make_spec
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_options
+from gpualert_common.cli.run_end import make_closing_text, print_alerts
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.printable_text import format_messages
-from gpualert_common.run_hooks import RunHooks, send_alerts
+from gpualert_common.run_hooks import RunHooks
 from gpualert_common.settings import Interface, given_options, load_settings, option_names
 from gpualert_common.spec import EXIT_NOT_PREPARED
 from gpualert_common.supervise import supervise
@@ -22,11 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpualert_common.cli.arguments import CommandParser
     from gpualert_common.launch.preparation import PreparedRun
-    from gpualert_common.model import Verdict
-    from gpualert_common.report.terminal import TerminalLayout
-    from gpualert_common.spec import Ending, RunSpec
-    from gpualert_common.supervise import SupervisedRun
-    from gpualert_common.supervise.terminal_output import ClosingText
+    from gpualert_common.spec import RunSpec
 
 _STDOUT, _STDERR = 1, 2
 _START_S = 2.0
@@ -70,7 +67,7 @@ def execute(options: argparse.Namespace) -> int:
         terminal = TerminalOutput(
             _forwards(spec),
             greeting="" if quiet else _greeting(prepared),
-            make_closing_text=None if quiet else lambda: _make_closing_text(prepared),
+            make_closing_text=None if quiet else lambda: make_closing_text(prepared),
             offsets=offsets,
         )
         return RunHooks(spec, prepared, terminal)
@@ -78,23 +75,8 @@ def execute(options: argparse.Namespace) -> int:
     supervised = supervise(spec, hooks, own_process=True)
     if supervised.is_late and not quiet:
         print_if_ready(_late_text(supervised.record.run_id))
-    _alert(spec, supervised, quiet=quiet)
+    print_alerts(spec, supervised, quiet=quiet)
     os._exit(supervised.ending.shell_code)
-
-
-def _alert(spec: RunSpec, supervised: SupervisedRun, *, quiet: bool) -> None:
-    """Send the alerts, and print their state; no error changes the exit status."""
-    try:
-        alerts = send_alerts(spec, supervised)
-        if not quiet and alerts:
-            from gpualert_common.notify.status_text import format_status
-            from gpualert_common.report.notes import Note, render_notes
-
-            notes = [Note(format_status(fields), "alert") for fields in alerts]
-            lines = render_notes(notes, _layout()).splitlines()
-            printing.print_notes(*lines, colours=True)
-    except Exception:  # noqa: BLE001 - the boundary: no fault of an alert changes the status
-        pass
 
 
 def _detach(spec: RunSpec, *, quiet: bool) -> int:
@@ -139,24 +121,3 @@ def _greeting(prepared: PreparedRun) -> str:
 
 def _late_text(run_id: str) -> str:
     return f"gpualert: the verdict is not ready yet; see it later with: gpualert show {run_id}\n"
-
-
-def _make_closing_text(prepared: PreparedRun) -> ClosingText:
-    from gpualert_common.report import closing_lines
-
-    def format_end(verdict: Verdict | None, ending: Ending, is_late: bool) -> str:
-        record = prepared.record
-        paths = [log.current_path for log in prepared.logs]
-        seconds = max(0.0, (ending.ended_at or 0.0) - ending.started_at)
-        return closing_lines.write_closing_lines(
-            verdict, record.run_id, paths, seconds, _layout(), is_late=is_late
-        )
-
-    return format_end
-
-
-def _layout() -> TerminalLayout | None:
-    """Return the layout of messages on stderr; None where it is no terminal."""
-    from gpualert_common.report.terminal import TerminalLayout
-
-    return TerminalLayout.of_descriptor(_STDERR) if os.isatty(_STDERR) else None

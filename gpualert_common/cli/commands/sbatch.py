@@ -15,8 +15,8 @@ from gpualert_common.settings import Interface, given_options, load_settings, op
 from gpualert_common.spec import EXIT_NOT_PREPARED
 
 _NOT_OPTIONS = (
-    *("end_survivors", "hang_timeout", "log_full", "observe", "on_hang", "pty", "streams"),
-    "tracing",
+    *("end_survivors", "hang_timeout", "log_full", "observe", "on_hang", "on_slowdown"),
+    *("pty", "streams", "tracing"),
 )
 """Options about a process of this machine."""
 

@@ -10,11 +10,11 @@ from contextlib import suppress
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_state_dir
-from gpualert_common.cli.live_runs import LiveRun, LiveRuns, RunDetails, read_details
 from gpualert_common.cli.live_table import LEAST_COLUMNS, LivePage, format_live_table, format_page
 from gpualert_common.cli.quantity_arguments import parse_count
 from gpualert_common.cli.records import list_places
 from gpualert_common.cli.screen import Screen, open_screen
+from gpualert_common.current_runs.live_runs import LiveRun, LiveRuns, RunDetails, read_details
 from gpualert_common.report.colours import has_colours
 from gpualert_common.spec import SCHEMA
 

@@ -64,4 +64,4 @@ def _draw(timeline: Timeline, deadline_s: float) -> tuple[Markup, str]:
         return Markup(), str(error)
 
 
-SECTION = Section("Timeline", order=20, most_bytes=220_000, collect=_collect)
+SECTION = Section("Timeline", order=20, most_bytes=190_000, collect=_collect)

@@ -111,4 +111,4 @@ def _read_around(
     return read_excerpt(run.record, place, run.masks, context=room.limit(_CONTEXT))
 
 
-SECTION = Section("Verdict", order=10, most_bytes=200_000, collect=_collect)
+SECTION = Section("Verdict", order=10, most_bytes=180_000, collect=_collect)

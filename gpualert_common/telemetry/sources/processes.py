@@ -98,6 +98,10 @@ class Processes(Source):
         self._identified: set[tuple[str, _Identity]] = set()
         self._event_counts: Counter[str] = Counter()
 
+    def include(self, one: ProcessStat) -> None:
+        """Count a process as one of the run, with all that it starts from now on."""
+        self._tree.include(one)
+
     def sample(self) -> Iterable[Sample | SourceEvent]:
         """Yield the present processes."""
         members = self._tree.members()

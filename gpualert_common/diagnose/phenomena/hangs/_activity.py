@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.evidence import Evidence
+from gpualert_common.diagnose.recent_series import is_fresh
 
 
 def cores_used(evidence: Evidence, since: float) -> float | None:
@@ -23,6 +24,12 @@ def gpu_percent(evidence: Evidence, since: float) -> float | None:
     loads = [evidence.series(gpu, "utilization_percent").since(begin) for gpu in evidence.gpus]
     means = [sum(one.value) / len(one.value) for one in loads if one]
     return max(means, default=None)
+
+
+def holds_memory(evidence: Evidence, gpu: str) -> bool:
+    """Return whether the run holds memory of a GPU at present."""
+    used = evidence.series(gpu, "memory_used_bytes")
+    return is_fresh(used, evidence.ended_at) and used.last >= thresholds.GPU_USED_MIB * 2**20
 
 
 def is_working(cores: float | None, gpu_load: float | None) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gpualert_common.diagnose import thresholds
 from gpualert_common.diagnose.detection import NOT_DETECTED, Detection
 from gpualert_common.diagnose.evidence import Evidence, parse_index
+from gpualert_common.diagnose.phenomena.hangs._activity import holds_memory
 from gpualert_common.diagnose.recent_series import is_fresh, recent
 from gpualert_common.model import Claim
 
@@ -24,7 +25,7 @@ PREDICTS = frozenset(("idle_hang", "collective", "rendezvous"))
 
 def detect(evidence: Evidence) -> Detection | None:
     """Return whether all GPUs of the run are idle; None where the load of one is not known."""
-    held = [gpu for gpu in evidence.gpus if _is_held(evidence, gpu)]
+    held = [gpu for gpu in evidence.gpus if holds_memory(evidence, gpu)]
     if not held:
         return NOT_DETECTED if evidence.gpus else None
     idle_since = [_idle_since(evidence, gpu) for gpu in held]
@@ -39,11 +40,6 @@ def detect(evidence: Evidence) -> Detection | None:
     shown = f"no kernel ran there for {minutes:.0f} minutes, and the run holds their memory"
     summary = f"GPU {names} idle" if len(held) == 1 else f"GPUs {names} idle"
     return Detection(summary, since, (Claim(shown, "nvml"),))
-
-
-def _is_held(evidence: Evidence, gpu: str) -> bool:
-    used = evidence.series(gpu, "memory_used_bytes")
-    return is_fresh(used, evidence.ended_at) and used.last >= thresholds.GPU_USED_MIB * 2**20
 
 
 def _idle_since(evidence: Evidence, gpu: str) -> float | None:

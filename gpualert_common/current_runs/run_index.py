@@ -35,7 +35,11 @@ class ServerBusyError(Exception):
 
 
 class RunIndex:
-    """The runs of some state directories.  Its methods can be called by several threads."""
+    """The runs of some state directories.  Its methods can be called by several threads.
+
+    ``refused`` is the number of records that were left out by the last list, because another user
+    can change them.
+    """
 
     def __init__(self, places: Sequence[str]) -> None:
         self._places = tuple(places)
@@ -45,6 +49,7 @@ class RunIndex:
         self._read_at = float("-inf")
         self._stamp: tuple[int, ...] = ()
         self._recovered_at = float("-inf")
+        self.refused = 0
 
     def list_runs(self) -> tuple[RunSummary, ...]:
         """Return all runs, newest first.  Raises ServerBusyError if the disk does not answer."""
@@ -74,14 +79,18 @@ class RunIndex:
 
     def _read(self) -> list[RunSummary]:
         found = []
+        refused = 0
         for path in reversed(list_record_paths(self._places)):
             cache = self._caches[os.path.dirname(os.path.dirname(path))]
             try:
                 run = cache.summarize(path)
             except (RecordError, OSError):
                 continue  # it was removed meanwhile
-            if run is not None:
+            if run is None:
+                refused += 1
+            else:
                 found.append(find_unsupervised(run))
+        self.refused = refused
         for cache in self._caches.values():
             if not cache.problem:
                 cache.store()

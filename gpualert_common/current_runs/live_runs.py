@@ -39,7 +39,8 @@ _MOST_SHARE = 0.05
 class LiveRun(Struct, frozen=True, kw_only=True):
     """A run with its newest numbers; ``warnings`` are those that are active, with advice.
 
-    ``problem`` says why the numbers are missing.
+    ``warning_kinds`` are the kinds of all that are active, ``problem`` says why the numbers are
+    missing.
     """
 
     summary: RunSummary
@@ -47,6 +48,7 @@ class LiveRun(Struct, frozen=True, kw_only=True):
     load: MachineLoad = MachineLoad()
     last_output_at: float | None = None
     warnings: tuple[str, ...] = ()
+    warning_kinds: tuple[str, ...] = ()
     problem: str = ""
 
     @property
@@ -70,8 +72,8 @@ class LiveRun(Struct, frozen=True, kw_only=True):
         }
 
 
-class _KnownRun:
-    """A run in progress, as it was read last, and when its log is read again."""
+class LiveRunReader:
+    """Reader of a run in progress: ``live`` as it was read last, and when its log is read again."""
 
     def __init__(self) -> None:
         self.live: LiveRun | None = None
@@ -88,12 +90,14 @@ class _KnownRun:
             try:
                 self._telemetry.read(record)
                 self._read_log(record, runs)
+                warnings = WarningState(record.events())
                 self.live = LiveRun(
                     summary=summary,
                     progress=self._progress,
                     load=read_machine_load(self._telemetry),
                     last_output_at=find_last_output(record),
-                    warnings=text.paragraphs(WarningState(record.events()).advice()),
+                    warnings=text.paragraphs(warnings.advice()),
+                    warning_kinds=tuple(kind for kind, _at, _text in warnings.list_active()),
                 )
             finally:
                 record.close()
@@ -121,7 +125,7 @@ class LiveRuns:
     ) -> None:
         self._places = list(places)
         self._most_ended = most_ended
-        self._known: dict[str, _KnownRun] = {}
+        self._known: dict[str, LiveRunReader] = {}
         self._ended: dict[str, RunSummary] = {}
         self._seen: set[str] = set()
         self._due = 0.0
@@ -143,7 +147,7 @@ class LiveRuns:
         for path in present:
             if path not in self._seen:
                 self._seen.add(path)
-                self._known[path] = _KnownRun()
+                self._known[path] = LiveRunReader()
         self._forget_missing(set(present))
         for path in list(self._known):
             self._read_known(path)
@@ -158,7 +162,7 @@ class LiveRuns:
 
     def _sort_in(self, run: RunSummary) -> None:
         if run.condition in LIVE:
-            self._known.setdefault(run.path, _KnownRun())
+            self._known.setdefault(run.path, LiveRunReader())
         else:
             self._known.pop(run.path, None)
             self._ended[run.path] = run

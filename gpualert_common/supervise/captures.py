@@ -1,4 +1,7 @@
-"""Dumps of a run's stacks, each taken by a program of its own, one at a time."""
+"""Captures of a run in progress, each taken by a program of its own.
+
+A capture is a dump of its stacks, a profile or a trace.  The program stores it in the record.
+"""
 
 from __future__ import annotations
 
@@ -13,54 +16,72 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
 
-
+STACKS = "stacks"
 LEAST_AGE_S = 10.0
 """A younger run has not hung, and is stopped at once."""
 STOP_WAITS_S = 2.0
 """A stop waits so long for the dump: ten times what one of a node takes on an idle machine."""
+_MOST_OUTPUT = 4096
 _DEATH_S = 0.5
 """Deadline for the kernel to end a killed program."""
-DEADLINE_S = 30.0
+DUMP_DEADLINE_S = 30.0
 """For 256 processes of a busy machine.  A dump that is not complete by then is abandoned."""
+PROFILE_DEADLINE_S = 300.0
+"""The same of a profile or a trace, which is merged and analysed after it was recorded."""
 
 
-class DumpRequest:
-    """A dump that is wanted: the reason, whether processes may be paused, and whether a stop waits
-    for it."""
+class CaptureRequest:
+    """A capture that is wanted, and the reason: the ``kind`` is "stacks", "profile" or "trace".
 
-    __slots__ = ("is_awaited", "is_pausing", "reason")
+    ``is_pausing`` says that a dump may pause the processes, ``is_awaited`` that a stop waits for
+    it.
+    """
 
-    def __init__(self, reason: str, *, is_pausing: bool = False, is_awaited: bool = False) -> None:
+    __slots__ = ("is_awaited", "is_pausing", "kind", "reason")
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        kind: str = STACKS,
+        is_pausing: bool = False,
+        is_awaited: bool = False,
+    ) -> None:
+        self.kind = kind
         self.reason = reason
         self.is_pausing = is_pausing
         self.is_awaited = is_awaited
 
 
-class StackDumps:
-    """The dumps of one run; ``start`` starts the program that takes one and may raise OSError.
+class Captures:
+    """Captures of one run, one at a time; ``start`` starts the program that takes one.
+
+    It may raise OSError and RuntimeError.  A capture that takes longer than the deadline is
+    abandoned.
 
     ``fd`` is readable when that program has exited; -1 while there is none.
     """
 
-    def __init__(self, start: Callable[[DumpRequest], Popen[bytes]]) -> None:
+    def __init__(self, start: Callable[[CaptureRequest], Popen[bytes]], deadline_s: float) -> None:
         self._start = start
-        self._wanted: deque[DumpRequest] = deque()
-        self._running: DumpRequest | None = None
+        self._deadline_s = deadline_s
+        self._wanted: deque[CaptureRequest] = deque()
+        self._running: CaptureRequest | None = None
         self._process: Popen[bytes] | None = None
         self._deadline = 0.0
         self.fd = -1
 
     @property
     def is_busy(self) -> bool:
-        """True while a dump is being taken or wanted."""
+        """True while a capture is being taken or wanted."""
         return self._running is not None or bool(self._wanted)
 
-    def request(self, wanted: DumpRequest) -> None:
-        """Take a dump as soon as the one in progress, if any, is complete."""
+    def request(self, wanted: CaptureRequest) -> None:
+        """Take a capture as soon as the one in progress, if any, is complete."""
         self._wanted.append(wanted)
 
-    def update(self) -> list[tuple[DumpRequest, str]]:
-        """Start what is due; return the dumps that are complete, each with its problem or ""."""
+    def update(self) -> list[tuple[CaptureRequest, str]]:
+        """Start what is due; return the complete captures, each with its problem or ""."""
         finished = []
         if self._running is not None and (problem := self._examine()) is not None:
             finished.append((self._running, problem))
@@ -74,11 +95,11 @@ class StackDumps:
                 finished.append((wanted, str(error) or type(error).__name__))
                 continue
             self._running = wanted
-            self._deadline = time.monotonic() + DEADLINE_S
+            self._deadline = time.monotonic() + self._deadline_s
         return finished
 
     def stop(self) -> None:
-        """Abandon the dump in progress."""
+        """Abandon the capture in progress."""
         self._wanted.clear()
         if self._process is not None:
             _kill(self._process)
@@ -91,16 +112,29 @@ class StackDumps:
             return ""
         status = process.poll()
         if status is not None:
-            return "" if status == 0 else f"the program exited with {status}"
+            return _read_output(process) or (f"the program exited with {status}" if status else "")
         if time.monotonic() < self._deadline:
             return None
         _kill(process)
-        return f"not complete after {DEADLINE_S:.0f} s"
+        return f"not complete after {self._deadline_s:.0f} s"
 
     def _release(self) -> None:
         if self.fd >= 0:
             os.close(self.fd)
         self._running, self._process, self.fd = None, None, -1
+
+
+def _read_output(process: Popen[bytes]) -> str:
+    """Return the text that a program that has exited printed, its problem; "" for none."""
+    if process.stdout is None:
+        return ""
+    with process.stdout as file:
+        os.set_blocking(file.fileno(), False)
+        try:
+            data = os.read(file.fileno(), _MOST_OUTPUT)
+        except BlockingIOError:  # a child of it still has the pipe
+            return ""
+    return data.decode("utf-8", "replace").strip()
 
 
 def _kill(process: Popen[bytes]) -> None:

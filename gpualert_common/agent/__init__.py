@@ -1,0 +1,1 @@
+"""Watch over processes that gpualert did not start: over one, or over all that use a GPU."""

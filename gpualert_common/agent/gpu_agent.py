@@ -1,0 +1,278 @@
+"""The agent of a machine: it watches every process that uses a GPU and has no supervisor.
+
+One process, one session of NVML and one turn every few seconds for all groups of processes.  Its
+memory of the groups is their records: an agent that is started again continues them.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+from gpualert_common.abandoned_runs import start_recovery
+from gpualert_common.agent.agent_status import AgentStatus, GroupStatus, StatusFile
+from gpualert_common.agent.foreign_process import ForeignProcess, read_foreign_process
+from gpualert_common.agent.gpu_use import HeldGpu
+from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind, find_group
+from gpualert_common.agent.old_records import remove_old_records
+from gpualert_common.agent.output_files import Outputs, open_outputs
+from gpualert_common.agent.watch_spec import make_watch_spec
+from gpualert_common.agent.watched_group import WatchedGroup
+from gpualert_common.agent.watched_records import list_unended, prepare_watch
+from gpualert_common.api import make_spec
+from gpualert_common.errors import UsageError
+from gpualert_common.launch.signals import STOPS, Inbox
+from gpualert_common.processes.procfs import read_stat
+from gpualert_common.record_locations import choose_state_dir, list_places
+from gpualert_common.settings import Setting
+from gpualert_common.telemetry.source import (
+    Sample,
+    SourceEvent,
+    SourceUnavailableError,
+)
+from gpualert_common.telemetry.sources.nvml import Nvml
+
+MOST_GROUPS = 64
+"""Several for each GPU of the largest nodes."""
+_ANSWER_S = 0.5
+_FORGET_AFTER_TURNS = 6
+"""A process that is not watched is examined again after a minute: its supervisor may have died."""
+_CLEAN_EVERY_S = 3600.0
+_UNWATCHED, _LEFT_OUT = GroupKey(GroupKind.TREE, "unwatched"), GroupKey(GroupKind.TREE, "left out")
+"""The groups of processes that are left alone, and of those beyond the limit."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Identity = tuple[int, int]
+UsedBytes = Mapping[str, float]
+
+
+class GpuAgent:
+    """The groups of this machine; ``log`` gets a line for the begin and the end of each.
+
+    ``period_s`` is the time between two samples; ends are noticed at once.
+
+    Root watches the processes of all users, another user only own ones.  Raises UsageError where
+    no GPU can be seen, or another agent uses the state directory; ConfigError, RuleError.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Setting], period_s: float, log: Callable[[str], None]
+    ) -> None:
+        self._settings = settings
+        self._period_s = period_s
+        self._log = log
+        make_spec(["agent"], settings, cwd=None, name=None)  # its errors now, not for each group
+        self._status_file = StatusFile.open_locked(choose_state_dir(settings["state_dir"].value))
+        try:
+            self._nvml = Nvml(None)
+        except SourceUnavailableError as error:
+            hint = f": {error.remedy}" if error.remedy else ""
+            raise UsageError(f"no GPU can be watched here: {error.why}{hint}") from None
+        self._groups: dict[GroupKey, WatchedGroup] = {}
+        self._keys: dict[Identity, GroupKey] = {}
+        """The group of each process that uses a GPU."""
+        self._candidates: set[Identity] = set()
+        self._turns = 0
+        self._clean_due = 0.0
+        self._problems: set[str] = set()
+
+    @property
+    def _state_dir(self) -> str | None:
+        found: str | None = self._settings["state_dir"].value
+        return found
+
+    def run(self) -> None:
+        """Watch until SIGTERM, SIGINT or SIGHUP; the processes and their records go on."""
+        inbox = Inbox()
+        inbox.install()
+        inbox.arm()
+        self._resume()
+        next_at = time.monotonic()
+        while not any(received.number in STOPS for received in inbox.take()):
+            if time.monotonic() >= next_at:
+                self._take_turn()
+                next_at = max(next_at + self._period_s, time.monotonic())
+            poll = select.poll()
+            for fd in (inbox.fd, *(fd for one in self._groups.values() for fd in one.fds)):
+                poll.register(fd, select.POLLIN)
+            poll.poll(max(0.0, next_at - time.monotonic()) * 1000)
+            self._finish_ended()
+        for group in self._groups.values():
+            group.close()
+        self._nvml.close()
+
+    # -- turns -------------------------------------------------------------------------------
+
+    def _take_turn(self) -> None:
+        self._turns += 1
+        if self._turns % _FORGET_AFTER_TURNS == 0:
+            kept = self._groups.keys()
+            self._keys = {one: key for one, key in self._keys.items() if key in kept}
+        output = list(self._nvml.sample())
+        used = self._assign(read_used_bytes(output))
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
+                group.request(output, used.get(key, {}))
+        deadline = time.monotonic() + _ANSWER_S
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
+                group.collect(deadline)
+        self._write_status()
+        if time.monotonic() >= self._clean_due:
+            self._clean_due = time.monotonic() + _CLEAN_EVERY_S
+            remove_old_records(list_places(self._state_dir))
+
+    def _assign(self, used: Mapping[int, UsedBytes]) -> dict[GroupKey, dict[str, float]]:
+        """Return the bytes of each group on each GPU; a new process joins or begins its group."""
+        found: dict[GroupKey, dict[str, float]] = {}
+        present: dict[Identity, GroupKey] = {}
+        candidates: set[Identity] = set()
+        for pid, sizes in used.items():
+            stat = read_stat(pid)
+            if stat is None or not stat.is_live:
+                continue
+            key = self._keys.get(stat.identity)
+            if key is None and stat.identity not in self._candidates:
+                candidates.add(stat.identity)  # it must last for two turns
+                continue
+            key = key or self._find_key(pid)
+            present[stat.identity] = key
+            total = found.setdefault(key, {})
+            for gpu, size in sizes.items():
+                total[gpu] = total.get(gpu, 0.0) + size
+        self._keys, self._candidates = present, candidates
+        return found
+
+    def _find_key(self, pid: int) -> GroupKey:
+        """Return the group of a process that is watched from now on."""
+        group = find_group(pid)
+        if group is None or os.geteuid() not in (0, group.leader.uid):
+            return _UNWATCHED
+        known = self._groups.get(group.key)
+        if known is not None:
+            known.add_top(group.leader.pid, group.leader.start_ticks)
+            return group.key
+        if len(self._groups) >= MOST_GROUPS:
+            return _LEFT_OUT
+        return group.key if self._begin(group, pid) else _UNWATCHED
+
+    def _begin(self, group: FoundGroup, pid: int) -> bool:
+        """Begin to watch a group; False if that is not possible now."""
+        outputs = _open_any_outputs(group.leader, pid)
+        try:
+            spec = make_watch_spec(group.leader, outputs, self._settings, name=None)
+            prepared = prepare_watch(spec, group.leader, outputs)
+            watched = WatchedGroup(group, spec, prepared, outputs)
+        except Exception as error:  # noqa: BLE001 - the boundary of each group
+            self._complain(f"process {group.leader.pid} is not watched: {error}")
+            return False
+        watched.set_gpu_facts(self._nvml.facts)
+        self._groups[group.key] = watched
+        self._log(f"watching {group.place} of {group.user} as {watched.record.run_id}")
+        return True
+
+    def _resume(self) -> None:
+        """Continue the records that an earlier agent left; have those of ended groups completed."""
+        for pid in list_unended(self._state_dir):
+            with suppress(UsageError):
+                leader = read_foreign_process(pid)
+                group = find_group(pid)
+                if group is not None and group.leader.pid == pid and group.key not in self._groups:
+                    self._begin(group, leader.pid)
+        before = self._status_file.read_groups()
+        for watched in self._groups.values():
+            known = before.get(watched.record.run_id)
+            if known is not None:
+                watched.gpu_use.restore(known.idle_gpus)
+        start_recovery(list_places(self._state_dir))
+
+    def _finish_ended(self) -> None:
+        """Finish the groups that have ended, after a last sample: an Xid may have ended one."""
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
+                group.check_tops()
+        if any(group.has_ended for group in self._groups.values()):
+            self._take_turn()
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
+                if group.has_ended:
+                    del self._groups[key]
+                    self._keys = {one: of for one, of in self._keys.items() if of != key}
+                    group.finish()
+                    self._log(f"{group.group.place} has ended: gpualert show {group.record.run_id}")
+
+    @contextmanager
+    def _boundary(self, key: GroupKey) -> Iterator[None]:
+        """Cease to watch a group in which something fails; the others are not affected."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the boundary of each group
+            self._complain(f"a run is not watched any more: {type(error).__name__}: {error}")
+            group = self._groups.pop(key, None)
+            if group is not None:
+                group.close()
+                self._keys = {
+                    one: _UNWATCHED if of == key else of for one, of in self._keys.items()
+                }
+
+    def _complain(self, problem: str) -> None:
+        if problem not in self._problems and len(self._problems) < MOST_GROUPS:
+            self._problems.add(problem)
+            self._log(problem)
+
+    # -- status ------------------------------------------------------------------------------
+
+    def _write_status(self) -> None:
+        rows = [describe_group(group) for group in self._groups.values()]
+        left_out = sum(key is _LEFT_OUT for key in self._keys.values())
+        status = AgentStatus(time.time(), os.getpid(), tuple(rows), left_out)
+        try:
+            self._status_file.write(status)
+        except OSError as error:
+            self._complain(f"the status cannot be written: {error.strerror}")
+
+
+def read_used_bytes(output: Iterable[Sample | SourceEvent]) -> dict[int, dict[str, float]]:
+    """Return the bytes of each process on each GPU, by NVML's samples."""
+    found: dict[int, dict[str, float]] = {}
+    for one in output:
+        gpu, separator, pid = one.of.partition("/pid:")
+        if separator and isinstance(one, Sample) and pid.isdecimal():
+            found.setdefault(int(pid), {})[gpu] = one.values.get("memory_used_bytes", 0.0)
+    return found
+
+
+def describe_group(group: WatchedGroup) -> GroupStatus:
+    """Return the status of a group."""
+    leader = group.group.leader
+    held: Sequence[tuple[str, HeldGpu]] = sorted(group.gpu_use.held.items())
+    return GroupStatus(
+        run_id=group.record.run_id,
+        user=group.group.user,
+        place=group.group.place,
+        pid=leader.pid,
+        command=leader.command,
+        gpus=tuple(gpu for gpu, _one in held),
+        memory_bytes=sum(one.bytes for _gpu, one in held),
+        idle_since=group.gpu_use.idle_since,
+        idle_gpus={gpu: one.idle_since for gpu, one in held if one.idle_since is not None},
+        warnings=tuple(sorted(group.warnings)),
+    )
+
+
+def _open_any_outputs(leader: ForeignProcess, pid: int) -> Outputs:
+    """Return the files of the leader's output; else those of the process that uses the GPU."""
+    outputs = open_outputs(leader)
+    if outputs.problem is None or pid == leader.pid:
+        return outputs
+    try:
+        found = open_outputs(read_foreign_process(pid))
+    except UsageError:
+        return outputs
+    return outputs if found.problem is not None else found

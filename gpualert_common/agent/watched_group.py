@@ -1,0 +1,260 @@
+"""One group of processes that the agent watches: its record, its samples, and its end.
+
+The work of a group is done by threads of its own, so that a process whose memory is locked, or a
+log on a file system that does not answer, delays no other group.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from gpualert_common.agent.gpu_use import GpuUse
+from gpualert_common.agent.group_sources import GroupSources
+from gpualert_common.agent.grouping import FoundGroup
+from gpualert_common.agent.output_copies import OutputCopies
+from gpualert_common.agent.output_files import Outputs
+from gpualert_common.classifier import RunClassifier
+from gpualert_common.launch.preparation import PreparedRun
+from gpualert_common.processes.marker import run_marker
+from gpualert_common.processes.pidfd import Process
+from gpualert_common.processes.process_ends import await_exit_code
+from gpualert_common.processes.procfs import read_stat
+from gpualert_common.processes.tree import ProcessTree
+from gpualert_common.record import STACKS_WANTED, WARNING_RAISED, Event
+from gpualert_common.run_hooks import RunHooks
+from gpualert_common.spec import Ending, RunSpec
+from gpualert_common.supervise.captures import DUMP_DEADLINE_S, CaptureRequest, Captures
+from gpualert_common.supervise.record_writer import RecordWriter
+from gpualert_common.supervise.stop import Stop, read_terms
+from gpualert_common.telemetry.nvml.background_call import BackgroundCall
+from gpualert_common.telemetry.source import ObservedRun, Sample, SourceEvent
+from gpualert_common.telemetry.storage import TELEMETRY, TelemetryWriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.end_record import Sender
+
+_CODE_S = 0.5
+_LAST_SAMPLE_S = 0.5
+_CHECKED_EVERY = 2
+"""Samples between two checks for warnings, 20 s: they are about minutes."""
+
+
+class WatchedGroup:
+    """A group with a record, from its discovery, or a restart of the agent, to its end.
+
+    ``tops`` are its processes that no other process of it started: the leader, and others of the
+    same Slurm job or container.  The group has ended when all of them have.
+    """
+
+    def __init__(
+        self, group: FoundGroup, spec: RunSpec, prepared: PreparedRun, outputs: Outputs
+    ) -> None:
+        self.group = group
+        self.record = prepared.record
+        self.gpu_use = GpuUse()
+        self.warnings: set[str] = set()
+        self._spec = spec
+        self._hooks = RunHooks(spec, prepared)
+        self._writer = RecordWriter(self.record, prepared.launch_record, prepared.logs)
+        self._telemetry = TelemetryWriter(self.record)
+        self._classifier = RunClassifier(self.record.spec, self.record, is_live=True)
+        self._dumps = Captures(self._hooks.start_capture, DUMP_DEADLINE_S)
+        self._tops: list[Process] = []
+        self._codes: list[int | None] = []
+        self._stop_sender: Sender | None = None
+        self._samples = 0
+        self._copies = OutputCopies(self.record, outputs, prepared.log_fds)
+        self._sources = self._open_sources()
+        self._sampling = BackgroundCall(self._sources.sample, "group")
+        self.add_top(group.leader.pid, group.leader.start_ticks)
+        if self.record.event("launched") is None:
+            leader = group.leader
+            self._writer.append_event(
+                "launched", at=leader.started_at, pid=leader.pid, start_ticks=leader.start_ticks
+            )
+
+    # -- processes ---------------------------------------------------------------------------
+
+    @property
+    def fds(self) -> list[int]:
+        """Descriptors that are readable when a process of the top has exited."""
+        return [top.fd for top in self._tops]
+
+    @property
+    def has_ended(self) -> bool:
+        """True once all processes of the top have exited."""
+        return not self._tops
+
+    def add_top(self, pid: int, start_ticks: int) -> None:
+        """Add a process that no other one of the group started."""
+        if any(top.identity == (pid, start_ticks) for top in self._tops):
+            return
+        top = Process.open(pid)
+        stat = read_stat(pid)
+        if top is None or stat is None or stat.start_ticks != start_ticks:
+            return
+        self._tops.append(top)
+        self._sources.include(stat)
+
+    def check_tops(self) -> None:
+        """Take the exit statuses of processes of the top that have exited."""
+        for top in [top for top in self._tops if not top.is_alive]:
+            self._codes.append(await_exit_code(top, _CODE_S))
+            self._tops.remove(top)
+            top.close()
+
+    # -- samples -----------------------------------------------------------------------------
+
+    def set_gpu_facts(self, facts: Mapping[str, object]) -> None:
+        """Write the facts about the GPUs of the machine."""
+        self._note_source("nvml", {"available": True, "facts": dict(facts)})
+
+    def request(self, output: Iterable[Sample | SourceEvent], used: Mapping[str, float]) -> None:
+        """Begin a sample, with those of the GPUs; ``used`` are the bytes of the group on each."""
+        now = time.time()
+        output = list(output)
+        self.gpu_use.update(output, used, now)
+        with suppress(OSError):
+            found = (("nvml", one) for one in output if self.gpu_use.concerns(one.of))
+            self._telemetry.add(now, found)
+        self._sampling.request()
+        self._copies.take_turn()
+
+    def collect(self, deadline: float) -> None:
+        """Write the samples that are complete by this time of ``time.monotonic``, and warnings."""
+        with suppress(TimeoutError):
+            at, found = self._sampling.wait(deadline)
+            with suppress(OSError):
+                self._telemetry.add(at, found)
+        self._writer.check_logs()
+        self._samples += 1
+        if self._samples % _CHECKED_EVERY == 0:
+            self._check_warnings()
+        self._take_stacks()
+        self._handle_requests()
+
+    def _open_sources(self) -> GroupSources:
+        leader = self.group.leader
+        sampled_at = self.record.stored_at(TELEMETRY)  # by an earlier agent
+        sources = GroupSources(
+            ObservedRun(
+                run_id=self.record.run_id,
+                pid=leader.pid,
+                marker="",  # no process of it carries one
+                started_at=sampled_at or self.record.spec.created_at,
+                record_path=self.record.path,
+                cwd=leader.cwd,
+                logs=self.record.log_paths,
+            )
+        )
+        for name, fields in sources.availability.items():
+            self._note_source(name, fields)
+        return sources
+
+    def _note_source(self, name: str, fields: Mapping[str, object]) -> None:
+        with suppress(OSError):
+            self._telemetry.add_source(name, **fields)
+
+    # -- warnings, stacks, requests ----------------------------------------------------------
+
+    def _check_warnings(self) -> None:
+        is_news = False
+        for event in self._classifier.update():
+            if event.name == STACKS_WANTED:
+                self._dumps.request(
+                    CaptureRequest(event.fields["reason"])
+                )  # never pauses a process
+                continue
+            self._writer.append_event(event.name, event.at, **event.fields)
+            self._note_warning(event)
+            is_news = is_news or bool(event.fields.get("news"))
+        if is_news:
+            self._hooks.send_warnings()
+
+    def _note_warning(self, event: Event) -> None:
+        kind = str(event.fields.get("kind"))
+        if event.name == WARNING_RAISED:
+            self.warnings.add(kind)
+        else:
+            self.warnings.discard(kind)
+
+    def _take_stacks(self) -> None:
+        for wanted, problem in self._dumps.update():
+            self._writer.append_event("stacks_taken", reason=wanted.reason, problem=problem)
+
+    def _handle_requests(self) -> None:
+        """Begin the stop that a person requests; only its user and root can write one."""
+        with suppress(OSError):
+            for request in self.record.requests():
+                self._writer.append_event("request", request=request)
+                self.record.forget(request)
+                if request.get("kind") == "stop" and self._stop_sender is None:
+                    self._begin_stop(request)
+
+    def _begin_stop(self, request: Mapping[str, object]) -> None:
+        sender, grace_s = read_terms(request)
+        grace_s = self._spec.grace_s if grace_s is None else grace_s
+        number = signal.SIGTERM
+        self._stop_sender = sender
+        self._writer.append_event("stopping", signal=int(number), sender=sender, grace_s=grace_s)
+        for top in self._tops:
+            tree = ProcessTree(top.pid, run_marker(self.record.run_id))
+            stop = Stop(tree, number, grace_s, time.monotonic())
+            threading.Thread(target=stop.complete, daemon=True).start()
+
+    # -- the end -----------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Record the end, and have verdict and alert made by programs of their own."""
+        ending = Ending(self.record.spec.created_at, time.time())
+        ending.pid = self.group.leader.pid
+        ending.code = combine_codes(self._codes)
+        if self._stop_sender is not None:
+            ending.signal, ending.sender = int(signal.SIGTERM), self._stop_sender
+        self.request((), {})
+        self.collect(time.monotonic() + _LAST_SAMPLE_S)
+        self._copies.finish()
+        for problem in self._copies.problems:
+            self._writer.append_event("output_not_copied", problem=problem)
+        self._writer.check_logs()
+        self._dumps.stop()
+        self._writer.store_exit({**ending.to_json(), "survivors": []})
+        self._writer.release_log_reserves(has_survivors=False)
+        with suppress(OSError, ValueError, RuntimeError):
+            self._hooks.freeze_artifacts(ending)
+        self._conclude()
+
+    def _conclude(self) -> None:
+        lock_fd = self.record.share_lock()
+        try:
+            self._hooks.start_late_verdict(lock_fd)
+        except (OSError, ValueError, RuntimeError) as error:
+            problem = str(error) or type(error).__name__
+            self._writer.append_event("not_started", what="late verdict", problem=problem)
+        finally:
+            os.close(lock_fd)
+        self.close()
+        self._hooks.send_alerts_detached()
+
+    def close(self) -> None:
+        """Let go of the record; another watch, or recovery, may take it."""
+        self._sampling.stop()
+        if self._sampling.requested_at is None:  # else a thread still uses them
+            self._sources.close()
+        for top in self._tops:
+            top.close()
+        self._tops = []
+        self.record.release_own_lock()
+
+
+def combine_codes(codes: Iterable[int | None]) -> int | None:
+    """Return the status of a group: the first failure, None if one is not known, else 0."""
+    known = list(codes)
+    failure = next((code for code in known if code), None)
+    return failure if failure is not None else (None if None in known or not known else 0)

@@ -1,0 +1,104 @@
+"""Records of watched processes: made, and found again by a watch that is started anew."""
+
+from __future__ import annotations
+
+import os
+
+from gpualert_common.agent.foreign_process import ForeignProcess
+from gpualert_common.agent.output_files import Outputs
+from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.launch.log_file import LogFile
+from gpualert_common.launch.preparation import PreparedRun, prepare_run
+from gpualert_common.processes.host import boot_id
+from gpualert_common.processes.procfs import read_stat
+from gpualert_common.quantities import is_number
+from gpualert_common.record import EXIT, Record
+from gpualert_common.record.marks import UNFINISHED
+from gpualert_common.record_locations import list_places
+from gpualert_common.spec import RunSpec
+
+
+def prepare_watch(spec: RunSpec, process: ForeignProcess, outputs: Outputs) -> PreparedRun:
+    """Return the record of a process, ready to be written: the one that an earlier watch left.
+
+    Its ``log_fds`` append to the logs.  Raises UsageError if another watch has it, and
+    NoDurableLogError.
+    """
+    record = find_unended(process, spec.state_dir)
+    if record is None:
+        return prepare_run(spec, describe_process(process, outputs))
+    if not record.take():
+        run_id = record.run_id
+        raise UsageError(
+            f"process {process.pid} is already watched, as {run_id}: gpualert follow {run_id}"
+        )
+    return _reopen(record)
+
+
+def describe_process(process: ForeignProcess, outputs: Outputs) -> dict[str, object]:
+    """Return the facts of the launch record that are those of the process, and not ours."""
+    return {
+        "created_at": process.started_at,
+        "uid": process.uid,
+        "supervised": False,
+        "unread_output": outputs.problem,
+    }
+
+
+def find_unended(process: ForeignProcess, state_dir: str | None) -> Record | None:
+    """Return the record of an earlier watch over a process, if that did not record its end."""
+    for place in list_places(state_dir):
+        for path in UNFINISHED.list_records(place):
+            try:
+                record = Record.open(path)
+                if is_of(record, process):
+                    return record
+                record.close()
+            except (GPUAlertError, OSError):
+                continue
+    return None
+
+
+def list_unended(state_dir: str | None) -> list[int]:
+    """Return the live processes whose watch has ended, and whose records have no end."""
+    found = []
+    for place in list_places(state_dir):
+        for path in UNFINISHED.list_records(place):
+            try:
+                record = Record.open(path)
+                identity = find_watched(record)
+                is_held = record.is_held
+                record.close()
+            except (GPUAlertError, OSError):
+                continue
+            stat = None if identity is None or is_held else read_stat(identity[0])
+            if stat is not None and stat.is_live and stat.identity == identity:
+                found.append(stat.pid)
+    return found
+
+
+def is_of(record: Record, process: ForeignProcess) -> bool:
+    """Return True for a record about this very process that has no end.  Raises RecordError."""
+    return find_watched(record) == (process.pid, process.start_ticks)
+
+
+def find_watched(record: Record) -> tuple[int, int] | None:
+    """Return number and start of the process of a record without an end; None for another record.
+
+    Raises RecordError.
+    """
+    spec = record.spec
+    if spec.supervised or spec.boot_id != boot_id() or record.has(EXIT):
+        return None
+    launched = record.event("launched")
+    if launched is None:
+        return None
+    pid, start_ticks = launched.fields.get("pid"), launched.fields.get("start_ticks")
+    return (pid, start_ticks) if is_number(pid) and is_number(start_ticks) else None
+
+
+def _reopen(record: Record) -> PreparedRun:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    logs = [LogFile(name, record.log_path(name), record.open_log(name)) for name in record.logs]
+    log_fds = [os.open(log.path, flags) for log in logs]
+    return PreparedRun(record, log_fds, logs, record.spec_fields(), [])

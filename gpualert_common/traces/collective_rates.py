@@ -1,0 +1,138 @@
+"""Bandwidth of collectives, as the tests of NCCL define it.
+
+The algorithm bandwidth is the size by the time.  The bus bandwidth is that times a factor of the
+operation and the number of ranks n, so that it compares with the speed of the links: 2 (n-1) / n
+for all_reduce, (n-1) / n for all_gather, reduce_scatter and all_to_all, 1 for the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+from gpualert_common.median import median
+from gpualert_common.structs import Struct
+
+MOST_CALLS = 200_000
+_MOST_BYTES = 1 << 46
+_MOST_RANKS = 1 << 20
+_MOST_RATES = 20
+_HALVES = {"allgather", "reducescatter", "alltoall"}
+_NAMES = {
+    "allreduce": "all_reduce",
+    "allgather": "all_gather",
+    "reducescatter": "reduce_scatter",
+    "alltoall": "all_to_all",
+}
+_BYTES = {
+    **dict.fromkeys(("byte", "char", "bool", "int8", "uint8"), 1),
+    **dict.fromkeys(("unsignedchar", "signedchar"), 1),
+    **dict.fromkeys(("half", "bfloat16", "short", "int16", "float16", "c10::half"), 2),
+    "c10::bfloat16": 2,
+    **dict.fromkeys(("float", "int", "int32", "float32"), 4),
+    **dict.fromkeys(("double", "long", "longint", "int64", "float64"), 8),
+}
+
+
+class CollectiveCall(Struct, frozen=True):
+    """One call: ``sent`` and ``received`` are the elements of its input and its output."""
+
+    operation: str
+    dtype: str
+    group_size: int
+    sent: int
+    received: int
+    duration_ns: int
+
+
+class CollectiveRate(Struct, frozen=True):
+    """Bandwidth of the calls of one operation, type and group size, in bytes per second.
+
+    ``size_bytes`` is the size of the median call.  The time of a call includes the wait for late
+    ranks, so that ``best_bus_rate`` of the fastest call is nearest to what the links give.
+    """
+
+    operation: str
+    dtype: str
+    group_size: int
+    calls: int
+    size_bytes: int
+    total_s: float
+    algorithm_rate: float
+    bus_rate: float
+    best_bus_rate: float
+
+
+def rate_collectives(calls: Iterable[CollectiveCall]) -> tuple[CollectiveRate, ...]:
+    """Return the bandwidths, those with most time first; calls of unknown sizes are left out."""
+    groups: dict[tuple[str, str, int], list[tuple[int, int]]] = defaultdict(list)
+    for call in calls:
+        size = _find_size(call)
+        if size and call.duration_ns > 0 and 1 < call.group_size < _MOST_RANKS:
+            name = _NAMES.get(_simplify(call.operation), call.operation[:40])
+            groups[name, call.dtype.lower()[:20], call.group_size].append((size, call.duration_ns))
+    rates = [_rate_group(*key, sizes) for key, sizes in groups.items()]
+    return tuple(sorted(rates, key=lambda one: -one.total_s)[:_MOST_RATES])
+
+
+def _rate_group(
+    operation: str, dtype: str, group_size: int, sizes: list[tuple[int, int]]
+) -> CollectiveRate:
+    rates = sorted(size / duration_ns * 1e9 for size, duration_ns in sizes)
+    factor = _find_factor(operation, group_size)
+    usual = median(rates)
+    return CollectiveRate(
+        operation,
+        dtype,
+        group_size,
+        calls=len(sizes),
+        size_bytes=round(median(size for size, _ in sizes)),
+        total_s=sum(duration_ns for _, duration_ns in sizes) / 1e9,
+        algorithm_rate=usual,
+        bus_rate=usual * factor,
+        best_bus_rate=rates[-1] * factor,
+    )
+
+
+def _find_factor(operation: str, ranks: int) -> float:
+    """Return the bus bandwidth relative to the algorithm bandwidth."""
+    name = _simplify(operation)
+    if name == "allreduce":
+        return 2 * (ranks - 1) / ranks
+    return (ranks - 1) / ranks if name in _HALVES else 1.0
+
+
+def _find_size(call: CollectiveCall) -> int:
+    """Return the size of a call in bytes, 0 where it is not known."""
+    name = _simplify(call.operation)
+    elements = call.received if name == "allgather" else call.sent or call.received
+    size = elements * _BYTES.get(call.dtype.lower().replace(" ", ""), 0)
+    return size if 0 < size < _MOST_BYTES else 0
+
+
+def _simplify(operation: str) -> str:
+    """Return one name for ``_allgather_base``, ``all_gather_into_tensor`` and the like."""
+    name = operation.lower().replace("_", "")
+    return next((one for one in _NAMES if name.startswith(one)), name)
+
+
+def read_gloo_call(
+    name: str, dims: Raw | UnsetType, types: Raw | UnsetType, group_size: int, duration_ns: int
+) -> CollectiveCall | None:
+    """Return the call that an annotation of PyTorch's gloo backend describes, by its tensors."""
+    if isinstance(dims, UnsetType) or isinstance(types, UnsetType):
+        return None
+    try:
+        shape = msgspec.json.decode(dims, type=tuple[list[int], ...])[0]
+        dtype = msgspec.json.decode(types, type=tuple[str, ...])[0]
+    except (msgspec.DecodeError, UnicodeError, IndexError):
+        return None
+    elements = 1
+    for one in shape[:8]:
+        elements *= max(0, min(one, 1 << 48))
+    operation = name.removeprefix("gloo:")
+    gathered = elements * group_size if _simplify(operation) == "allgather" else elements
+    return CollectiveCall(operation, dtype, group_size, elements, gathered, duration_ns)

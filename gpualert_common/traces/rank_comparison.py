@@ -1,0 +1,165 @@
+"""RankComparison of the ranks of a run: the one that the others wait for, and by what it is slower.
+
+Ranks meet in collectives.  The rank that comes last waits for nobody, so it has the least time in
+communication, and the others have the time that they wait for it.  Whatever it has more of is what
+it is slower by.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from gpualert_common.median import median
+from gpualert_common.traces.analysis import (
+    DelayKind,
+    GapKind,
+    RankAnalysis,
+    RankComparison,
+    StepRule,
+    StepTimes,
+    TracedDevice,
+    TraceDelay,
+)
+
+LEAST_WAIT_SHARE = 0.05
+"""Part of a step that the others wait, below which a rank is not called slow: repeated runs of one
+training differ by as much."""
+LEAST_WAIT_S = 0.001
+"""Shortest such wait: what a busy machine takes from a process now and then is shorter."""
+LEAST_WAIT_WITHOUT_STEPS = 0.2
+"""The same part for fewer than three steps, of which the spread is not known."""
+_LEAST_STEPS = 3
+_LEAST_ERRORS = 3.0
+"""The wait in standard errors of its mean: chance gives more in one of 700 comparisons."""
+_LEAST_EXPLAINED = 0.5
+"""Part of the wait that one kind of work must explain."""
+_MOST_LENGTH_RATIO = 1.2
+"""Ranks whose steps differ more in length do not make them together."""
+
+_WORK: dict[DelayKind, Callable[[StepTimes], float]] = {
+    DelayKind.COMPUTE: lambda step: step.compute_s,
+    DelayKind.COPIES: lambda step: step.work.copies_s,
+    DelayKind.INPUT: lambda step: step.work.input_s,
+}
+
+
+def compare_ranks(ranks: Sequence[RankAnalysis]) -> RankComparison:
+    """Return the rank that the others wait for, or the reason why none is decided."""
+    reason = _find_obstacle(ranks)
+    if reason:
+        return RankComparison(reason=reason)
+    steps = {index: one.steps or (one.total,) for index, one in enumerate(ranks)}
+    waits = {index: _mean(own, _communication) for index, own in steps.items()}
+    slow = min(waits, key=lambda index: waits[index])
+    others = [index for index in steps if index != slow]
+    usual = min(others, key=lambda index: abs(waits[index] - median(waits[i] for i in others)))
+    wait_s = median(waits[index] for index in others) - waits[slow]
+    step_s = median(_mean(own, lambda one: one.duration_s) for own in steps.values())
+    reason = _find_doubt(wait_s, step_s, steps[slow], steps[usual])
+    if reason:
+        return RankComparison(reason=reason)
+    excess = {
+        kind: _mean(steps[slow], read) - median(_mean(steps[index], read) for index in others)
+        for kind, read in _readers(ranks[slow].device).items()
+    }
+    kind = max(excess, key=lambda one: excess[one])
+    is_explained = excess[kind] >= _LEAST_EXPLAINED * wait_s
+    return RankComparison(
+        TraceDelay(
+            rank=ranks[slow].rank,
+            kind=kind if is_explained else DelayKind.UNKNOWN,
+            wait_s=wait_s,
+            excess_s=excess[kind] if is_explained else 0.0,
+            step_s=step_s,
+            detail=_find_detail(ranks, slow, kind, wait_s) if is_explained else "",
+        )
+    )
+
+
+def _find_detail(ranks: Sequence[RankAnalysis], slow: int, kind: DelayKind, wait_s: float) -> str:
+    """Return the name of which the slow rank has so much more that it explains the wait."""
+    times = [_list_times(one, kind) for one in ranks]
+    others = [one for index, one in enumerate(times) if index != slow]
+    excess = {
+        name: time - median(one.get(name, 0.0) for one in others)
+        for name, time in times[slow].items()
+    }
+    name = max(excess, key=lambda one: excess[one], default="")
+    return name if name and excess[name] >= _LEAST_EXPLAINED * wait_s else ""
+
+
+def _list_times(one: RankAnalysis, kind: DelayKind) -> dict[str, float]:
+    """Return the time in each step by name, of the names that work of the kind may have."""
+    steps = max(1, one.step_count)
+    if kind is DelayKind.CPU:
+        return {gap.label: gap.total_s / steps for gap in one.gaps if gap.kind != GapKind.INPUT}
+    if kind is DelayKind.INPUT:
+        return {}
+    names = one.kernels if one.device is TracedDevice.GPU else one.operators
+    return {each.name: each.total_s / steps for each in names}
+
+
+def _readers(device: TracedDevice) -> dict[DelayKind, Callable[[StepTimes], float]]:
+    """Return how to read each kind of work; on a GPU the wait for data is a part of the gaps."""
+
+    def read_cpu(step: StepTimes) -> float:
+        return step.idle_s - (step.work.input_s if device is TracedDevice.GPU else 0.0)
+
+    return {**_WORK, DelayKind.CPU: read_cpu}
+
+
+def _find_obstacle(ranks: Sequence[RankAnalysis]) -> str:
+    """Return why ranks cannot be compared at all, empty if they can."""
+    if len(ranks) < 2:
+        return "there is only one rank"
+    if len({one.device for one in ranks}) > 1:
+        return "some ranks have work on a GPU and some have none"
+    without = [one.rank for one in ranks if not one.total.work.communication_s]
+    if len(without) == len(ranks):
+        return "no rank has communication in its trace"
+    if without:
+        return f"{', '.join(without[:4])} has no communication in its trace"
+    rules = {one.step_rule for one in ranks}
+    if len(rules) > 1:
+        return "the steps of the ranks are found by different signs"
+    lengths = [
+        (one.total.duration_s / one.step_count if one.step_count else one.total.duration_s)
+        for one in ranks
+    ]
+    if min(lengths) <= 0 or max(lengths) > _MOST_LENGTH_RATIO * min(lengths):
+        return "the steps of the ranks have different lengths"
+    if rules == {StepRule.REPETITION} and len({one.step_sign for one in ranks}) > 1:
+        return "the steps of the ranks are found by different signs"
+    return ""
+
+
+def _find_doubt(
+    wait_s: float, step_s: float, slow: Sequence[StepTimes], usual: Sequence[StepTimes]
+) -> str:
+    """Return why the wait is no sign of a slow rank, empty if it is one."""
+    has_steps = min(len(slow), len(usual)) >= _LEAST_STEPS
+    least = LEAST_WAIT_SHARE if has_steps else LEAST_WAIT_WITHOUT_STEPS
+    if wait_s < max(LEAST_WAIT_S, least * step_s):
+        return (
+            f"the ranks differ by {wait_s * 1e3:.1f} ms in communication, in steps of "
+            f"{step_s * 1e3:.1f} ms: that is within the noise"
+        )
+    if has_steps and wait_s < _LEAST_ERRORS * math.hypot(_error(slow), _error(usual)):
+        return "the communication of each rank differs as much from step to step"
+    return ""
+
+
+def _communication(step: StepTimes) -> float:
+    return step.work.communication_s
+
+
+def _mean(steps: Sequence[StepTimes], read: Callable[[StepTimes], float]) -> float:
+    return sum(read(one) for one in steps) / len(steps)
+
+
+def _error(steps: Sequence[StepTimes]) -> float:
+    """Return the standard error of the mean of the communication."""
+    mean = _mean(steps, _communication)
+    squares = sum((_communication(one) - mean) ** 2 for one in steps)
+    return math.sqrt(squares / (len(steps) - 1) / len(steps))
