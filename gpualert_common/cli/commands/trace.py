@@ -14,9 +14,13 @@ from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.kineto.requests import DEFAULT_DURATION_S, TracedProcess, TraceRequest
 from gpualert_common.kineto.stored_traces import MERGED, StoredTrace, list_traces, open_trace_file
+from gpualert_common.kineto.trace_analyses import analyse_stored
 from gpualert_common.report import formatting
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
+from gpualert_common.report.trace_text import render_analysis
 from gpualert_common.spec import SCHEMA
 from gpualert_common.trace_request import merge_trace, take_trace
+from gpualert_common.traces.trace_finding import encode_with_finding
 
 _MOST_RANKS = 4096
 _CHUNK_BYTES = 1 << 20
@@ -123,6 +127,7 @@ def _to_json(trace: StoredTrace) -> dict[str, object]:
         "merged": trace.merged_path or None,
         "request": encode(trace.request),
         "result": result,
+        "analysis": encode_with_finding(analyse_stored(trace)),
     }
 
 
@@ -136,6 +141,9 @@ def _format_trace(trace: StoredTrace) -> list[str]:
     lines += [f"  {_format_process(one)}" for one in result.processes]
     if trace.merged_path:
         lines.append(f"  all ranks: {trace.merged_path}")
+    analysis = analyse_stored(trace)
+    if analysis.ranks:
+        lines += ["", *render_analysis(analysis, TextSanitizer(NoMasks()))]
     return lines
 
 
