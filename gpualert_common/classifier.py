@@ -194,7 +194,8 @@ class RunClassifier:
             readings=self._readings,
             facts=replace(
                 _exit_facts(Ending(0.0) if ending is None else ending, facts, self._evidence),
-                is_log_dropped=self._launch_record.log_full == "drop",
+                is_log_dropped=self._launch_record.log_full == "drop"
+                or not self._launch_record.supervised,
                 scheduler=None if ending is None else self._find_scheduler_stop(ending),
                 no_status=None if ending is None else self._explain_missing_status(ending),
             ),

@@ -9,7 +9,12 @@ from gpualert_common.codec import decode_valid, encode
 from gpualert_common.errors import RecordError, UsageError
 from gpualert_common.quantities import Number, Time
 from gpualert_common.record.directory import Directory
-from gpualert_common.record.private_directory import make_folder, open_private, resolve_state_dir
+from gpualert_common.record.private_directory import (
+    make_folder,
+    open_folder,
+    open_private,
+    resolve_state_dir,
+)
 from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct, field
 
@@ -39,7 +44,7 @@ class GroupStatus(Struct, frozen=True, kw_only=True):
 
 
 class AgentStatus(Struct, frozen=True):
-    """The groups at one time; ``left_out`` counts those beyond the limit of the agent."""
+    """The groups at one time; ``left_out`` counts the processes beyond the limit of the agent."""
 
     at: Time = 0.0
     agent_pid: Number = 0
@@ -69,8 +74,9 @@ class StatusFile:
 
     @classmethod
     def open_for_reading(cls, state_dir: str) -> StatusFile:
-        """Return the file for a reader.  Raises OSError."""
-        return cls(_open_directory(state_dir))
+        """Return the file for a reader.  Raises OSError, FileNotFoundError where there is none."""
+        place = resolve_state_dir(state_dir)
+        return cls(Directory(os.path.join(place, _FOLDER), open_folder(place, _FOLDER)))
 
     @property
     def is_agent_alive(self) -> bool:

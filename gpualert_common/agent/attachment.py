@@ -13,7 +13,7 @@ import signal
 import time
 
 from gpualert_common.agent.foreign_process import ForeignProcess
-from gpualert_common.agent.log_copy import LogCopy
+from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.agent.watched_records import prepare_watch
 from gpualert_common.errors import UsageError
@@ -107,8 +107,7 @@ def attach(
         after_fork=inbox.ignore_in_recorder,
     )
     inbox.arm()
-    files = zip(outputs.files, prepared.log_fds, strict=False)
-    copies = [LogCopy(prepared.record, file, target) for file, target in files]
+    copies = OutputCopies(prepared.record, outputs, prepared.log_fds)
     watch = ProcessWatch(process, pinned, spec, recorder, inbox, copies)
     try:
         watch.run(prepared)
@@ -129,7 +128,7 @@ class ProcessWatch:
         spec: RunSpec,
         recorder: RecorderProcess,
         inbox: Inbox,
-        copies: list[LogCopy],
+        copies: OutputCopies,
     ) -> None:
         self._process = process
         self._pinned = pinned
@@ -156,7 +155,8 @@ class ProcessWatch:
             self.ending.code = await_exit_code(self._pinned, _CODE_S)
             tree.leader_reaped = True
             self._complete_stop()
-        self._copy(is_last=True)
+        self._copies.finish()
+        self._note_problems()
         survivors = [] if self.is_left else tree.survivors()
         self.recorder.interrupt_fd = self._inbox.fd
         self.recorder.finish(end_message(self.ending, survivors))
@@ -186,7 +186,8 @@ class ProcessWatch:
             self._start_recorder(is_first=False)
         if self._stop is not None and not self._stop.is_over:
             self._stop.advance(time.monotonic())
-        self._copy()
+        self._copies.take_turn()
+        self._note_problems()
 
     def _leave(self, number: int, sender: Sender) -> None:
         """End the watch; the process goes on."""
@@ -214,9 +215,7 @@ class ProcessWatch:
         if self._stop is not None and not self._stop.is_over:
             self._stop.complete()
 
-    def _copy(self, *, is_last: bool = False) -> None:
-        for copy in self._copies:
-            copy.copy(is_last=is_last)
-            if copy.problem and copy.problem not in self._problems:
-                self._problems.add(copy.problem)
-                self.recorder.send(event_message("output_not_copied", problem=copy.problem))
+    def _note_problems(self) -> None:
+        for problem in self._copies.problems - self._problems:
+            self._problems.add(problem)
+            self.recorder.send(event_message("output_not_copied", problem=problem))

@@ -25,7 +25,7 @@ def make_watch_spec(
     )
     spec.streams = outputs.streams
     spec.timeout_s, spec.on_hang, spec.end_survivors = None, "warn", False
-    spec.tracing, spec.on_slowdown = False, "off"
+    spec.tracing, spec.on_slowdown, spec.job_dir = False, "off", None
     spec.log_full, spec.pty = "fail", False
     if spec.alerts is not None and process.uid != os.geteuid():
         spec.alerts["artifacts"] = []

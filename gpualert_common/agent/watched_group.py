@@ -16,7 +16,7 @@ from contextlib import suppress
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
 from gpualert_common.agent.grouping import FoundGroup
-from gpualert_common.agent.log_copy import LogCopy
+from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.launch.preparation import PreparedRun
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from gpualert_common.end_record import Sender
 
 _CODE_S = 0.5
-_LAST_COPY_S = 2.0
-"""For the end of the output; a file system that takes longer has stalled."""
+_LAST_SAMPLE_S = 0.5
 _CHECKED_EVERY = 2
 """Samples between two checks for warnings, 20 s: they are about minutes."""
 
@@ -70,10 +69,7 @@ class WatchedGroup:
         self._codes: list[int | None] = []
         self._stop_sender: Sender | None = None
         self._samples = 0
-        self._problems: set[str] = set()
-        targets = iter(prepared.log_fds)
-        self._copies = [LogCopy(self.record, file, next(targets)) for file in outputs.files]
-        self._copying = BackgroundCall(self._copy, "output")
+        self._copies = OutputCopies(self.record, outputs, prepared.log_fds)
         self._sources = self._open_sources()
         self._sampling = BackgroundCall(self._sources.sample, "group")
         self.add_top(group.leader.pid, group.leader.start_ticks)
@@ -128,7 +124,7 @@ class WatchedGroup:
             found = (("nvml", one) for one in output if self.gpu_use.concerns(one.of))
             self._telemetry.add(now, found)
         self._sampling.request()
-        self._copying.request()
+        self._copies.take_turn()
 
     def collect(self, deadline: float) -> None:
         """Write the samples that are complete by this time of ``time.monotonic``, and warnings."""
@@ -136,8 +132,6 @@ class WatchedGroup:
             at, found = self._sampling.wait(deadline)
             with suppress(OSError):
                 self._telemetry.add(at, found)
-        with suppress(TimeoutError):
-            self._problems = self._copying.wait(deadline)
         self._writer.check_logs()
         self._samples += 1
         if self._samples % _CHECKED_EVERY == 0:
@@ -166,12 +160,6 @@ class WatchedGroup:
     def _note_source(self, name: str, fields: Mapping[str, object]) -> None:
         with suppress(OSError):
             self._telemetry.add_source(name, **fields)
-
-    def _copy(self) -> set[str]:
-        """Copy the new output, all of it at the end; return the problems."""
-        for copy in self._copies:
-            copy.copy(is_last=self.has_ended)
-        return {copy.problem for copy in self._copies if copy.problem}
 
     # -- warnings, stacks, requests ----------------------------------------------------------
 
@@ -229,16 +217,12 @@ class WatchedGroup:
         ending.code = combine_codes(self._codes)
         if self._stop_sender is not None:
             ending.signal, ending.sender = int(signal.SIGTERM), self._stop_sender
-        deadline = time.monotonic() + _LAST_COPY_S
-        if self._copying.requested_at is not None:
-            with suppress(TimeoutError):
-                self._copying.wait(deadline)
         self.request((), {})
-        self.collect(deadline)
-        if self._copying.requested_at is not None:
-            self._problems.add("its file system does not answer")
-        for problem in self._problems:
+        self.collect(time.monotonic() + _LAST_SAMPLE_S)
+        self._copies.finish()
+        for problem in self._copies.problems:
             self._writer.append_event("output_not_copied", problem=problem)
+        self._writer.check_logs()
         self._dumps.stop()
         self._writer.store_exit({**ending.to_json(), "survivors": []})
         self._writer.release_log_reserves(has_survivors=False)
@@ -261,12 +245,8 @@ class WatchedGroup:
     def close(self) -> None:
         """Let go of the record; another watch, or recovery, may take it."""
         self._sampling.stop()
-        self._copying.stop()
         if self._sampling.requested_at is None:  # else a thread still uses them
             self._sources.close()
-        if self._copying.requested_at is None:
-            for copy in self._copies:
-                copy.close()
         for top in self._tops:
             top.close()
         self._tops = []

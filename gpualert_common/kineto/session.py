@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
 
 from gpualert_common.kineto.clients import LATE_S, POLL_S, Clients
 from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
-from gpualert_common.kineto.targets import has_torch
+from gpualert_common.kineto.targets import Targets
 from gpualert_common.kineto.trace_files import CompressedFile, compress_trace, discard_file
 from gpualert_common.processes.pidfd import Process
 
-TICK_S = 0.2
+NICENESS = 10
+"""Of the compression: even a training that uses every core leaves it some time."""
 WARM_UP_S = 2
 """CUPTI takes a second or more to start on a GPU, which is not to be part of the trace."""
 _SCHEDULER_S = 1.0
@@ -30,7 +30,6 @@ _SILENT_S = 60.0
 """A process whose file has not grown for so long writes none."""
 _WRITING_S = 600.0
 _RAW_NAME = "trace"
-_WITHOUT_TORCH = "it has not loaded PyTorch"
 
 
 class _Part:
@@ -68,7 +67,7 @@ class TraceSession:
     def __init__(
         self,
         request: TraceRequest,
-        targets: Mapping[str, Process],
+        targets: Targets,
         clients: Clients,
         folder: str,
         raw: str,
@@ -79,7 +78,9 @@ class TraceSession:
         self._raw = raw
         self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._raw_fd = os.open(raw, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._parts = {process.pid: _Part(rank, process) for rank, process in targets.items()}
+        self._targets = targets
+        parts = (_Part(rank, process) for rank, process in targets.processes.items())
+        self._parts = {part.process.pid: part for part in parts}
         self._leave_out_others()
         self._asked_until = now + POLL_S + LATE_S
         start = self._find_start(now)
@@ -90,9 +91,9 @@ class TraceSession:
 
     def _leave_out_others(self) -> None:
         """Wait for no process without PyTorch: with it, it would have asked when it loaded that."""
-        for pid, part in self._parts.items():
-            if self._clients.find(pid) is None and has_torch(pid) is False:
-                part.fail(_WITHOUT_TORCH)
+        for pid in self._targets.without_torch:
+            if self._clients.find(pid) is None:
+                self._parts[pid].fail("it has not loaded PyTorch")
 
     def _find_start(self, now: float) -> float:
         """Return the start for which the last process still gets its configuration in time."""
@@ -159,6 +160,7 @@ class TraceSession:
 
     def _compress(self, part: _Part, name: str) -> None:
         def work() -> None:
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
             part.stored = compress_trace(self._raw_fd, name, self._folder_fd, part.file)
 
         part.stored = CompressedFile(problem="its trace cannot be stored")  # if the thread fails
@@ -189,8 +191,6 @@ class TraceSession:
         if client is not None:
             silent_s = time.monotonic() - client.asked_at
             return f"it has not asked for a configuration for {silent_s:.0f} s: is it stopped?"
-        if has_torch(pid) is False:
-            return _WITHOUT_TORCH
         return (
             "its PyTorch never asked for a configuration: it is older than 2.0, or built without "
             "Kineto, or changed its environment"
@@ -199,8 +199,7 @@ class TraceSession:
     def finish(self) -> TraceResult:
         """Return the result, and release what the trace holds."""
         found = tuple(part.describe() for part in self._parts.values())
-        for part in self._parts.values():
-            part.process.close()
+        self._targets.close()
         os.close(self._raw_fd)
         os.close(self._folder_fd)
         return TraceResult(

@@ -51,6 +51,18 @@ def analyse_stored(trace: StoredTrace) -> TraceAnalysis:
         folder.close()
 
 
+def read_analysis(trace: StoredTrace) -> TraceAnalysis | None:
+    """Return the analysis of a trace that is kept; None for none, and for a damaged one."""
+    try:
+        folder = Directory.open(trace.path)
+    except RecordError:
+        return None
+    try:
+        return _read(folder)
+    finally:
+        folder.close()
+
+
 def list_sources(trace: StoredTrace) -> list[TraceSource]:
     """Return the files of the ranks of a trace."""
     processes = () if trace.result is None else trace.result.processes

@@ -14,8 +14,10 @@ import pytest
 
 from gpualert_common.agent.foreign_process import ForeignProcess, read_foreign_process
 from gpualert_common.agent.output_files import may_read, open_outputs
-from tests.agent.foreign import CRASH, TRAINING, Watch, release, start_training
+from gpualert_common.telemetry.series import Telemetry
+from tests.agent.foreign import CRASH, TRAINING, Watch, hold, release, start_training
 from tests.supervised import Lab, exit_of, is_alive, python, until
+from tests.telemetry.standin import Scenario, environment
 
 UNKNOWN = "Exit status unknown: this process was not started by gpualert"
 
@@ -307,3 +309,24 @@ def test_long_output_before_the_watch(lab: Lab) -> None:
     assert 8 << 20 >= len(watch.log) - 20 > (8 << 20) - 200
     assert whole.endswith(watch.log)
     assert whole[-len(watch.log) - 1 : -len(watch.log)] == b"\n"
+
+
+@pytest.mark.e2e
+def test_samples(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The process, its children and its GPU are sampled from the begin of the watch on."""
+    monkeypatch.setenv("GPUALERT_OBSERVE", "true")
+    training = start_training(lab, "import os\nos.fork()\n" + TRAINING)
+    for name, value in environment(Scenario((hold(training.pid),)), tmp_path / "machine").items():
+        monkeypatch.setenv(name, value)
+    watch = Watch(lab, training.pid)
+    telemetry = Telemetry()
+
+    def is_sampled() -> bool:
+        telemetry.read(watch.record)
+        has_gpu = telemetry.series(f"gpu:0/pid:{training.pid}", "memory_used_bytes").last > 0
+        return has_gpu and telemetry.series("host:tree", "processes").last == 2
+
+    until(is_sampled, "the samples")
+    release(lab)
+    assert watch.wait() == 0
+    assert telemetry.sources["nvml"].available

@@ -21,6 +21,7 @@ from tests.benchmarks import (
     stacks,
     start,
     tracing,
+    watching,
 )
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.engine import in_engine
@@ -45,6 +46,7 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "alert": alert.measure,
     "observe": observing.measure,
     "telemetry": observing.measure_telemetry,
+    "agent": watching.measure,
     "digests": digests.measure,
     "listing": listing.measure,
     "stacks": stacks.measure,

@@ -12,6 +12,8 @@ from typing import Any
 from gpualert_common.record import Record
 from tests.supervised import PROGRAM, PYTHON, Lab, Supervised, until
 
+TRACE_S = 150.0
+"""More than the 70 s after which a process that writes nothing is given up."""
 ASKING = (PYTHON, str(Path(__file__).with_name("asking_program.py")))
 TRACING = ("--tracing", "--streams", "merged", "--grace", "1s")
 
@@ -27,7 +29,7 @@ def launch_asking(lab: Lab, *modes: str, options: tuple[str, ...] = ()) -> Super
 
 def trace(lab: Lab, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run ``gpualert trace`` to its end."""
-    return lab.gpualert("trace", *arguments)
+    return lab.gpualert("trace", *arguments, timeout=TRACE_S)
 
 
 def trace_json(lab: Lab, *arguments: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 
-from gpualert_common import __version__
+from gpualert_common._version import __version__
 from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channel_config import channel_class
 from gpualert_common.notify.channels.otlp import OTLPChannel

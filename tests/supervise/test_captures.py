@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from gpualert_common.profiles.profile_files import read_profiles
 from gpualert_common.profiles.rank_texts import summarize
-from gpualert_common.record import CAPTURE_TAKEN, Record
-from tests.supervised import Lab, Supervised, breaking, python, until
+from gpualert_common.record import CAPTURE_TAKEN, VERDICT, Record
+from tests.supervised import PYTHON, Lab, Supervised, breaking, python, until
 
 FLAG = "TEST_SLOW_FLAG"
 """Variable with the path of a file: once it exists, the steps of the training are slow."""
@@ -115,3 +116,23 @@ def test_capture_that_never_ends(lab: Lab, tmp_path: Path) -> None:
     run = launch(lab, "--on-slowdown", "profile", code=QUICK + BROKEN.format(program=program))
     until(begun.exists, "the begin of the capture", 120)
     stop(run)
+
+
+@pytest.mark.nightly
+def test_rank_that_becomes_slow(lab: Lab, flag: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace is taken when rank 1 becomes slow, and the verdict names it with this evidence."""
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())  # a socket has a short path
+    stop_file, training = lab.home / "stop", str(Path(__file__).with_name("slowing_ranks.py"))
+    torchrun = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    command = (*torchrun, training, str(flag), str(stop_file))
+    process = lab.start((*breaking(QUICK), "run", "-q", "--on-slowdown", "trace", "--", *command))
+    record = Record.open(str(until(lab.records, "a record")[0]))
+    event = until(lambda: record.event(CAPTURE_TAKEN), "the trace", 300)
+    assert event.fields["problem"] == ""
+    stop_file.touch()
+    assert process.wait(120) == 0
+    verdict = until(lambda: record.read_json(VERDICT), "the verdict")
+    assert (verdict["cause"], verdict["details"]["rank"]) == ("straggler", 1)
+    (claim,) = [one for one in verdict["shows"] if one["source"] == "trace"]
+    assert "rank 1 is slower by" in claim["claim"]
+    assert claim["rank"] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from contextlib import suppress
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_options
@@ -75,8 +76,10 @@ def _print_status(state_dir: str | None, *, as_json: bool) -> int:
     from gpualert_common.record_locations import choose_state_dir
 
     place = choose_state_dir(state_dir)
-    file = StatusFile.open_for_reading(place)
-    status = file.read() if file.is_agent_alive else None
+    status = None
+    with suppress(FileNotFoundError):
+        file = StatusFile.open_for_reading(place)
+        status = file.read() if file.is_agent_alive else None
     if as_json:
         groups = [] if status is None else [encode(group) for group in status.groups]
         left_out = 0 if status is None else status.left_out
@@ -114,5 +117,5 @@ def _format_table(status: AgentStatus) -> list[str]:
     ]
     lines = format_table(columns, printing.terminal_columns(_PIPED))
     if status.left_out:
-        lines.append(f"and {status.left_out} more, beyond the limit of the agent")
+        lines.append(f"and {status.left_out} processes more, beyond the limit of the agent")
     return lines

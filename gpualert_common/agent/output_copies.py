@@ -1,0 +1,62 @@
+"""Copies of all outputs of a process, by a thread.
+
+A file system that does not answer delays the copies, and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from gpualert_common.agent.log_copy import LogCopy
+from gpualert_common.agent.output_files import Outputs
+from gpualert_common.record import Record
+from gpualert_common.telemetry.nvml.background_call import BackgroundCall
+
+_LAST_S = 2.0
+"""For the end of the output; a file system that takes longer has stalled."""
+_STALLED = "its file system does not answer"
+
+
+class OutputCopies:
+    """Copies of the files of *outputs* to the descriptors *targets*, which append to the logs.
+
+    ``problems`` are those of the last turn.
+    """
+
+    def __init__(self, record: Record, outputs: Outputs, targets: Sequence[int]) -> None:
+        files = zip(outputs.files, targets, strict=False)
+        self._copies = [LogCopy(record, file, target) for file, target in files]
+        self._is_last = False
+        self._work = BackgroundCall(self._copy, "output")
+        self.problems: frozenset[str] = frozenset()
+
+    def take_turn(self) -> None:
+        """Begin to copy what is new; returns at once."""
+        self._take_result(0.0)
+        self._work.request()
+
+    def finish(self) -> None:
+        """Copy to the end of the files; returns after two seconds at most."""
+        deadline = time.monotonic() + _LAST_S
+        self._take_result(deadline)
+        self._is_last = True
+        self._work.request()
+        self._take_result(deadline)
+        self._work.stop()
+        if self._work.requested_at is not None:
+            self.problems |= {_STALLED}
+            return
+        for copy in self._copies:
+            copy.close()
+
+    def _take_result(self, deadline: float) -> None:
+        if self._work.requested_at is not None:
+            with suppress(TimeoutError):
+                self.problems = self._work.wait(deadline)
+
+    def _copy(self) -> frozenset[str]:
+        for copy in self._copies:
+            copy.copy(is_last=self._is_last)
+        return frozenset(copy.problem for copy in self._copies if copy.problem)
