@@ -44,7 +44,7 @@ class GroupStatus(Struct, frozen=True, kw_only=True):
 
 
 class AgentStatus(Struct, frozen=True):
-    """The groups at one time; ``left_out`` counts those beyond the limit of the agent."""
+    """The groups at one time; ``left_out`` counts the processes beyond the limit of the agent."""
 
     at: Time = 0.0
     agent_pid: Number = 0

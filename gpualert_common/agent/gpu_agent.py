@@ -23,7 +23,7 @@ from gpualert_common.agent.watch_spec import make_watch_spec
 from gpualert_common.agent.watched_group import WatchedGroup
 from gpualert_common.agent.watched_records import list_unended, prepare_watch
 from gpualert_common.api import make_spec
-from gpualert_common.errors import GPUAlertError, UsageError
+from gpualert_common.errors import UsageError
 from gpualert_common.launch.signals import STOPS, Inbox
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.record_locations import choose_state_dir, list_places
@@ -41,7 +41,8 @@ _ANSWER_S = 0.5
 _FORGET_AFTER_TURNS = 6
 """A process that is not watched is examined again after a minute: its supervisor may have died."""
 _CLEAN_EVERY_S = 3600.0
-_UNWATCHED = GroupKey(GroupKind.TREE, "")
+_UNWATCHED, _LEFT_OUT = GroupKey(GroupKind.TREE, "unwatched"), GroupKey(GroupKind.TREE, "left out")
+"""The groups of processes that are left alone, and of those beyond the limit."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,9 +76,8 @@ class GpuAgent:
             raise UsageError(f"no GPU can be watched here: {error.why}{hint}") from None
         self._groups: dict[GroupKey, WatchedGroup] = {}
         self._keys: dict[Identity, GroupKey] = {}
-        """The group of each process that uses a GPU; ``_UNWATCHED`` for one that is left alone."""
+        """The group of each process that uses a GPU."""
         self._candidates: set[Identity] = set()
-        self._left_out = 0
         self._turns = 0
         self._clean_due = 0.0
         self._problems: set[str] = set()
@@ -112,7 +112,8 @@ class GpuAgent:
     def _take_turn(self) -> None:
         self._turns += 1
         if self._turns % _FORGET_AFTER_TURNS == 0:
-            self._keys = {one: key for one, key in self._keys.items() if key is not _UNWATCHED}
+            kept = self._groups.keys()
+            self._keys = {one: key for one, key in self._keys.items() if key in kept}
         output = list(self._nvml.sample())
         used = self._assign(read_used_bytes(output))
         for key, group in list(self._groups.items()):
@@ -157,19 +158,18 @@ class GpuAgent:
         if known is not None:
             known.add_top(group.leader.pid, group.leader.start_ticks)
             return group.key
+        if len(self._groups) >= MOST_GROUPS:
+            return _LEFT_OUT
         return group.key if self._begin(group, pid) else _UNWATCHED
 
     def _begin(self, group: FoundGroup, pid: int) -> bool:
         """Begin to watch a group; False if that is not possible now."""
-        if len(self._groups) >= MOST_GROUPS:
-            self._left_out += 1
-            return False
         outputs = _open_any_outputs(group.leader, pid)
         try:
             spec = make_watch_spec(group.leader, outputs, self._settings, name=None)
             prepared = prepare_watch(spec, group.leader, outputs)
             watched = WatchedGroup(group, spec, prepared, outputs)
-        except (GPUAlertError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - the boundary of each group
             self._complain(f"process {group.leader.pid} is not watched: {error}")
             return False
         watched.set_gpu_facts(self._nvml.facts)
@@ -193,9 +193,14 @@ class GpuAgent:
         start_recovery(list_places(self._state_dir))
 
     def _finish_ended(self) -> None:
+        """Finish the groups that have ended, after a last sample: an Xid may have ended one."""
         for key, group in list(self._groups.items()):
             with self._boundary(key):
                 group.check_tops()
+        if any(group.has_ended for group in self._groups.values()):
+            self._take_turn()
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
                 if group.has_ended:
                     del self._groups[key]
                     self._keys = {one: of for one, of in self._keys.items() if of != key}
@@ -225,7 +230,8 @@ class GpuAgent:
 
     def _write_status(self) -> None:
         rows = [describe_group(group) for group in self._groups.values()]
-        status = AgentStatus(time.time(), os.getpid(), tuple(rows), self._left_out)
+        left_out = sum(key is _LEFT_OUT for key in self._keys.values())
+        status = AgentStatus(time.time(), os.getpid(), tuple(rows), left_out)
         try:
             self._status_file.write(status)
         except OSError as error:

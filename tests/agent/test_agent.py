@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpualert_common.agent.watched_records import list_unended
-from gpualert_common.record import EVENTS, WARNING_RAISED
+from gpualert_common.record import EVENTS, WARNING_RAISED, Record
 from gpualert_common.stacks.storage import read_dumps
 from gpualert_common.telemetry.series import Telemetry
 from tests.agent.foreign import CRASH, TRAINING, Agent, hold, release, start_job
 from tests.supervised import Lab, exit_of, is_alive, python, until
+from tests.telemetry.standin import GpuEvent
+
+
+def read_telemetry(record: Record) -> Telemetry:
+    """Return the telemetry of a record."""
+    found = Telemetry()
+    found.read(record)
+    return found
 
 
 @pytest.mark.e2e
@@ -34,14 +43,27 @@ def test_groups_from_begin_to_end(lab: Lab) -> None:
     assert (verdict.cause, exit_of(crash)["code"]) == ("cuda_runtime", 1)
     assert agent.await_verdict(kill).cause == "killed_unknown"
     assert exit_of(kill)["code"] == -signal.SIGKILL
-    telemetry = Telemetry()
-    telemetry.read(crash)
+    telemetry = read_telemetry(crash)
     assert telemetry.list_entities("gpu") == ["gpu:0", f"gpu:0/pid:{crashing}"]
     assert telemetry.series("host:tree", "rss_bytes")
     assert {"nvml", "processes", "cgroup"} <= telemetry.sources.keys()
     alerts = until(lambda: len(list(lab.home.glob("alert-*.json"))) == 2, "both alerts")
     assert alerts
     assert agent.stop() == 0
+
+
+@pytest.mark.e2e
+def test_fault_of_a_gpu(lab: Lab) -> None:
+    """An Xid of the GPU that a process holds is evidence in its verdict, not in that of another."""
+    code = TRAINING + "raise RuntimeError('CUDA error: unspecified launch failure')"
+    broken, other = start_job(lab, code, "one.log"), start_job(lab, code, "two.log")
+    faulty = replace(hold(broken), events=(GpuEvent(5.0, 79),))
+    agent = Agent(lab, faulty, hold(other))
+    records = agent.await_record(broken), agent.await_record(other)
+    until(lambda: read_telemetry(records[0]).find_events("xid"), "the Xid")
+    release(lab)
+    causes = [agent.await_verdict(record).cause for record in records]
+    assert causes == ["gpu_hardware", "cuda_runtime"]
 
 
 @pytest.mark.e2e
@@ -62,7 +84,8 @@ def test_ranks_are_one_group(lab: Lab) -> None:
     until(lambda: all(file.exists() and file.read_text() for file in files), "the ranks")
     agent = Agent(lab, hold(files[0]), hold(files[1]))
     record = agent.await_record(leader)
-    until(lambda: agent.rows()[0]["gpus"] == ["gpu:0", "gpu:1"], "both GPUs")
+    both = [["gpu:0", "gpu:1"]]
+    until(lambda: [row["gpus"] for row in agent.rows()] == both, "both GPUs")
     assert len(lab.records()) == 1
     assert agent.stop() == 0
     assert record.spec.supervised is False

@@ -18,6 +18,7 @@ from tests.benchmarks.measure import Row, interleave
 MOST_LAUNCH_MS = 10.0
 MOST_IDLE_PERCENT = 1.0
 """Of the step time of a training that nobody traces."""
+_ROUNDS = 5
 _TRAINS_S = 24
 _SETTLING_S = 3.0
 """Time in which PyTorch allocates its memory."""
@@ -49,7 +50,7 @@ def measure(bench: Bench) -> Row:
 def _measure_steps(bench: Bench, row: Row, options: dict[str, tuple[str, ...]]) -> None:
     ways = {name: _train(bench, given) for name, given in options.items()}
     ways["during a trace"] = _train(bench, ("--tracing",), is_traced=True)
-    found = interleave(ways, bench.amount(5, 1))
+    found = interleave(ways, bench.amount(_ROUNDS, 1))
     for name, figures in found.items():
         row.add(f"a step, {name}", [1000 * figure for figure in figures], "ms")
     pairs = zip(found["tracing on"], found["off"], strict=True)

@@ -17,7 +17,10 @@ from gpualert_common.exporter.machine_metrics import MACHINE_METRICS
 from gpualert_common.exporter.metric import Metric, MetricKind
 from gpualert_common.exporter.reading import RunLimits
 from gpualert_common.exporter.run_metrics import RUN_METRICS
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.listing.condition import Condition
+from gpualert_common.notify.entry import EntryState
+from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from tests.exporter.scrapes import change, copy_record, open_reader, scrape, write_telemetry
 from tests.supervised import Lab, python, shell, until
@@ -256,9 +259,10 @@ def test_run_that_ended_long_ago(lab: Lab) -> None:
 
 def test_queued_alerts(lab: Lab) -> None:
     """Alerts that wait are counted by state, with the time of the oldest; damaged ones are not."""
-    program = lab.script("later", "#!/bin/sh\nexit 75\n")
-    options = ("--notify", f"command:{program}", "--notify-deadline", "1s")
-    lab.gpualert("run", *options, "--", *OOM)
+    lab.run(*OOM)
+    outbox = Outbox(lab.record())
+    channel: ChannelConfig = {"name": "x", "kind": "command", "settings": {"command": ["true"]}}
+    outbox.mark([outbox.add(outbox.draft(channel, EntryState.PENDING))])
     page = scrape(open_reader(lab))
     assert page.value("gpualert_unsent_alerts", state="pending") == 1
     assert time.time() - page.value("gpualert_oldest_queued_alert_timestamp_seconds") < 60

@@ -117,5 +117,5 @@ def _format_table(status: AgentStatus) -> list[str]:
     ]
     lines = format_table(columns, printing.terminal_columns(_PIPED))
     if status.left_out:
-        lines.append(f"and {status.left_out} more, beyond the limit of the agent")
+        lines.append(f"and {status.left_out} processes more, beyond the limit of the agent")
     return lines
