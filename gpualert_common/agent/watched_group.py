@@ -16,6 +16,7 @@ from contextlib import suppress
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
 from gpualert_common.agent.grouping import FoundGroup
+from gpualert_common.agent.old_records import MADE_BY_AGENT
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.classifier import RunClassifier
@@ -73,6 +74,7 @@ class WatchedGroup:
         self._sources = self._open_sources()
         self._sampling = BackgroundCall(self._sources.sample, "group")
         self.add_top(group.leader.pid, group.leader.start_ticks)
+        self._writer.append_event(MADE_BY_AGENT, by_pid=os.getpid())
         if self.record.event("launched") is None:
             leader = group.leader
             self._writer.append_event(
