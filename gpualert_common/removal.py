@@ -10,6 +10,7 @@ import os
 import time
 
 from gpualert_common.errors import DamagedFileError, RecordError, UsageError
+from gpualert_common.kineto.daemon_launch import remove_left_sockets
 from gpualert_common.notify.entry import UNSENT
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.notify.reconciliation import preview
@@ -68,6 +69,10 @@ def remove_record(record: Record, *, force: bool = False) -> None:
         obstacle = "it was removed meanwhile"
     if obstacle:
         raise UsageError(obstacle)
+    try:
+        remove_left_sockets(record)
+    except RecordError:
+        pass  # a damaged file
     place = os.path.dirname(os.path.dirname(record.path))
     name = f"{record.run_id}.{time.time_ns()}"
     runs = open_folder(place, RUNS)

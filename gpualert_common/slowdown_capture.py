@@ -16,7 +16,7 @@ from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.profile_request import take_profile
 from gpualert_common.profiles.py_spy_sampler import SamplingOptions
 from gpualert_common.record import Record
-from gpualert_common.trace_request import take_trace
+from gpualert_common.trace_request import complete_trace, take_trace
 
 TRACE = "trace"
 _NICENESS = 10
@@ -40,6 +40,7 @@ def capture(record: Record, kind: str, reason: str) -> str:
 def _trace(record: Record, reason: str) -> str:
     """Store a trace of the run; return why no process has one, or "".  Raises GPUAlertError."""
     trace = take_trace(record, TraceRequest(at=time.time(), reason=reason))
+    complete_trace(trace)
     processes = () if trace.result is None else trace.result.processes
     if any(one.file for one in processes):
         return ""

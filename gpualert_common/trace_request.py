@@ -15,10 +15,10 @@ from gpualert_common.kineto.daemon_launch import LOCK, TRACES, TRACING, restart_
 from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.socket_directory import wake_daemon
 from gpualert_common.kineto.stored_traces import MERGED, RAW, REQUEST_LOCK, StoredTrace
+from gpualert_common.kineto.trace_analyses import analyse_stored, list_sources
 from gpualert_common.live_facts import read_live_progress
 from gpualert_common.record import Record
 from gpualert_common.traces.merging import merge_traces
-from gpualert_common.traces.trace_source import TraceSource
 
 MOST_BYTES = 4 << 30
 """Limit of all traces of a run."""
@@ -68,22 +68,21 @@ def take_trace(
             raise
 
 
-def merge_trace(trace: StoredTrace) -> str:
-    """Merge the files of a trace into one that all ranks share; return the problem, or ""."""
-    sources = [
-        TraceSource(one.rank, one.pid, os.path.join(trace.path, one.file))
-        for one in (() if trace.result is None else trace.result.processes)
-        if one.file
-    ]
+def complete_trace(trace: StoredTrace) -> str:
+    """Store the analysis of a trace, and a trace of all ranks; return the problem, or ""."""
+    sources = list_sources(trace)
     if not sources or trace.merged_path:
         return ""
     try:
+        analysis = analyse_stored(trace)
         merged = merge_traces(sources, os.path.join(trace.path, MERGED))
     except GPUAlertError as error:
         return str(error)
     except OSError as error:
         return f"{trace.path}: the merged trace cannot be written: {error.strerror}"
-    return "; ".join(f"{one.rank.replace(':', ' ')}: {one.problem}" for one in merged.left_out)
+    left_out = [*analysis.left_out, *merged.left_out]
+    problems = [f"{one.rank.replace(':', ' ')}: {one.problem}" for one in left_out]
+    return "; ".join(dict.fromkeys(problems))
 
 
 def _check_run(record: Record) -> str:

@@ -18,7 +18,7 @@ _FOLDER_ENTRY = re.compile(r"^( *- )(\S+)/\*$", re.MULTILINE)
 _PAGE_ENTRY = re.compile(r"^ *- (?:[^:\n]*: )?(\S+\.md)$", re.MULTILINE)
 _LONE_ENTRY = re.compile(r"^  - [^:\n]+: (\S+\.md)$", re.MULTILINE)
 _WITHOUT_NAVIGATION = "---\nhide: [navigation]\n---\n"
-_LANGUAGES = {".py": "python", ".toml": "toml"}
+_LANGUAGES = {".json": "json", ".py": "python", ".service": "ini", ".toml": "toml", ".yml": "yaml"}
 
 
 def write_source(folder: Path) -> None:

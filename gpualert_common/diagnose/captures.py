@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpualert_common.diagnose.evidence import Capture
+from gpualert_common.kineto.stored_traces import list_traces
+from gpualert_common.kineto.trace_analyses import read_analysis
 from gpualert_common.profiles.profile_files import read_profiles
 from gpualert_common.profiles.rank_differences import find_differences
 from gpualert_common.profiles.rank_texts import summarize
 from gpualert_common.record import Record
 from gpualert_common.spec import ON_REQUEST
+from gpualert_common.traces.trace_finding import describe_analysis
 
 
 def read_captures(record: Record, cwd: str | None) -> tuple[Capture, ...]:
     """Return the captures that nobody requested, oldest first."""
-    found = []
+    found = (*_read_profiles(record, cwd), *_read_traces(record))
+    return tuple(sorted(found, key=lambda one: one.at))
+
+
+def _read_profiles(record: Record, cwd: str | None) -> Iterator[Capture]:
     for _path, profile in read_profiles(record):
         if profile.reason == ON_REQUEST:
             continue
         differences = [one for one in find_differences(profile) if not one.is_wait]
         alone = differences[0].ranks if differences else ()
         rank = profile.ranks[alone[0]].number if len(alone) == 1 else None
-        text = summarize(profile, cwd)
-        found.append(Capture("profile", profile.at, profile.reason, text, rank))
-    return tuple(sorted(found, key=lambda one: one.at))
+        yield Capture("profile", profile.at, profile.reason, summarize(profile, cwd), rank)
+
+
+def _read_traces(record: Record) -> Iterator[Capture]:
+    for trace in list_traces(record):
+        request = trace.request
+        analysis = None if request.reason == ON_REQUEST else read_analysis(trace)
+        if analysis is None:
+            continue
+        delay = analysis.comparison.delay
+        kind, _colon, number = ("", "", "") if delay is None else delay.rank.partition(":")
+        rank = int(number) if kind == "rank" and number.isdecimal() else None
+        text = describe_analysis(analysis).headline
+        yield Capture("trace", request.at, request.reason, text, rank)

@@ -20,6 +20,8 @@ LOOPBACK = "127.0.0.1"
 PATH = "/metrics"
 _LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 _IDLE_S = 10.0
+MOST_REQUEST_S = 20.0
+"""Longest life of a connection, which a client that sends byte by byte cannot extend."""
 _MOST_CONNECTIONS = 32
 _BACKLOG = 32
 
@@ -57,23 +59,26 @@ def serve(address: ListenAddress, page: MetricsPage, on_ready: Callable[[str], N
     ``on_ready`` gets the URL once connections are accepted.  Raises UsageError if the address
     cannot be used.
     """
-    with _open_server(address, page) as server:
+    with open_server(address, page) as server:
         host, port = server.server_address[:2]
         shown = f"[{host!s}]" if ":" in str(host) else str(host)
         on_ready(f"http://{shown}:{port}{PATH}")
         server.serve_forever()
 
 
-def _open_server(address: ListenAddress, page: MetricsPage) -> _Server:
+def open_server(address: ListenAddress, page: MetricsPage) -> MetricsServer:
+    """Return a server that listens.  Raises UsageError if the address cannot be used."""
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        return _Server(found[0][0], (str(found[0][4][0]), address.port), address.is_local, page)
+        return MetricsServer(
+            found[0][0], (str(found[0][4][0]), address.port), address.is_local, page
+        )
     except OSError as error:
         text = f"cannot listen on {address.host}, port {address.port}: {error.strerror}"
         raise UsageError(f"{text}; choose another address with --listen") from None
 
 
-class _Server(ThreadingHTTPServer):
+class MetricsServer(ThreadingHTTPServer):
     """Server with a limit of its connections; a page of another site cannot read from it."""
 
     daemon_threads = True
@@ -97,13 +102,14 @@ class _Server(ThreadingHTTPServer):
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def verify_request(self, request: object, client_address: object) -> bool:  # noqa: ARG002
         """Return False, which closes the connection, if there are too many."""
         return self._free.acquire(blocking=False)
 
     def process_request_thread(self, request: object, client_address: object) -> None:
-        """Answer the requests of one connection."""
+        """Answer the request of one connection."""
         try:
             super().process_request_thread(request, client_address)  # type: ignore[arg-type]
         finally:
@@ -114,13 +120,22 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one connection."""
+    """Answers the one request of a connection."""
 
-    server: _Server
+    server: MetricsServer
     timeout = _IDLE_S
-    protocol_version = "HTTP/1.1"
     server_version = "gpualert"
     sys_version = ""
+
+    def handle(self) -> None:
+        """Answer the request, if it arrives in time."""
+        timer = threading.Timer(MOST_REQUEST_S, self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            super().handle()
+        finally:
+            timer.cancel()
 
     def do_GET(self) -> None:
         """Answer with the page, or with the reason why there is none."""
@@ -143,6 +158,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
         """Print nothing."""
+
+    def _cut(self) -> None:
+        try:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it is closed
 
     def _answer(
         self, status: int, body: bytes, content_type: str = "text/plain; charset=utf-8"

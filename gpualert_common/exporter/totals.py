@@ -38,6 +38,7 @@ _TABLES = (
 )
 _ADD = """INSERT INTO totals VALUES (?, ?, ?)
     ON CONFLICT (total, labels) DO UPDATE SET value = value + excluded.value"""
+_COUNT = "INSERT OR IGNORE INTO counted VALUES (?, ?)"
 _FORGET_AFTER_S = 7 * 86400.0
 """Another exporter may have read its list of records before one was removed."""
 _FORGET_PAUSE_S = 3600.0
@@ -101,13 +102,11 @@ class TotalsFile:
         """Add these runs to the file, unless another exporter did, and read it."""
         now = time.time()
         with transaction(connection):
-            if self._is_read and not _has_rows(connection):  # it was removed, or damaged
-                connection.executemany("INSERT INTO counted VALUES (?, ?)", self._counted.items())
+            if self._is_read and not _has_totals(connection):  # it was removed, or damaged
+                connection.executemany(_COUNT, self._counted.items())
                 _add(connection, self._stored.items())
             for run in runs:
-                given = (run.run_id, now)
-                added = connection.execute("INSERT OR IGNORE INTO counted VALUES (?, ?)", given)
-                if added.rowcount:
+                if connection.execute(_COUNT, (run.run_id, now)).rowcount:
                     _add(connection, _list_parts(run))
         self._counted = dict(connection.execute("SELECT run_id, at FROM counted"))
         self._stored = dict(_read(connection))
@@ -182,8 +181,8 @@ def _fold_kinds(totals: dict[tuple[Total, tuple[str, ...]], float]) -> Totals:
     return totals
 
 
-def _has_rows(connection: Connection) -> bool:
-    return connection.execute("SELECT 1 FROM counted LIMIT 1").fetchone() is not None
+def _has_totals(connection: Connection) -> bool:
+    return connection.execute("SELECT 1 FROM totals LIMIT 1").fetchone() is not None
 
 
 def _add(

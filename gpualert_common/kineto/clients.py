@@ -10,16 +10,20 @@ _MOST_CLIENTS = 4096
 
 
 class Client:
-    """A process that asks; ``asked_at`` is the monotonic time of its last question."""
+    """A process that asks; ``asked_at`` is the monotonic time of its last question.
 
-    __slots__ = ("asked_at",)
+    ``is_skipped`` says that its next question gets no answer.
+    """
+
+    __slots__ = ("asked_at", "is_skipped")
 
     def __init__(self, asked_at: float) -> None:
+        self.is_skipped = False
         self.asked_at = asked_at
 
     def next_at(self, now: float) -> float | None:
-        """Return the time of its next question; None if that is overdue."""
-        due = self.asked_at + POLL_S
+        """Return the time of the next question that is answered; None if that is overdue."""
+        due = self.asked_at + (2 * POLL_S if self.is_skipped else POLL_S)
         return due if now < due + LATE_S else None
 
 
@@ -29,12 +33,19 @@ class Clients:
     def __init__(self) -> None:
         self._by_pid: dict[int, Client] = {}
 
-    def note(self, pid: int, now: float) -> None:
-        """Note a question; the process that was silent for longest is forgotten for a new one."""
-        self._by_pid.pop(pid, None)
-        self._by_pid[pid] = Client(now)
+    def note(self, pid: int, now: float) -> Client:
+        """Return the process that asks; the one that was silent for longest may be forgotten."""
+        client = self._by_pid.pop(pid, None) or Client(now)
+        client.asked_at = now
+        self._by_pid[pid] = client
         if len(self._by_pid) > _MOST_CLIENTS:
             del self._by_pid[next(iter(self._by_pid))]
+        return client
+
+    def skip_all(self) -> None:
+        """Leave the next question of each process without an answer."""
+        for client in self._by_pid.values():
+            client.is_skipped = True
 
     def find(self, pid: int) -> Client | None:
         """Return the client of that number; None if it never asked."""

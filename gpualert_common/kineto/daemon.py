@@ -11,53 +11,44 @@ from __future__ import annotations
 import os
 import select
 import socket
-import struct
 import time
 from contextlib import suppress
 
-from gpualert_common.codec import encode
-from gpualert_common.errors import RecordError
 from gpualert_common.kineto import protocol
 from gpualert_common.kineto.clients import Clients
 from gpualert_common.kineto.daemon_launch import LOCK, TRACES
-from gpualert_common.kineto.socket_directory import (
-    bind_socket,
-    is_client_address,
-    remove_socket_directory,
-)
+from gpualert_common.kineto.daemon_socket import DaemonSocket, Question
+from gpualert_common.kineto.socket_directory import bind_socket, remove_socket_directory
 from gpualert_common.processes.pidfd import Process
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gpualert_common.kineto.requests import TraceRequest, TraceResult
-    from gpualert_common.kineto.session import TraceSession
+    from gpualert_common.kineto.requested_trace import RequestedTrace
 
-NICENESS = 10
 _TICK_S = 0.2
 _MOST_WATCHED = 64
-_MOST_AT_ONCE = 256
-_CREDENTIALS = struct.Struct("=iII")
 _STDIN = 0
 
 
 class TracingProgram:
-    """The daemon of one run."""
+    """The daemon of one run.
+
+    It answers each process within milliseconds: what takes longer is done in threads.
+    """
 
     def __init__(self, record: Record, marker: str, directory: str, bound: socket.socket) -> None:
         self._record = record
         self._marker = marker
-        self._directory = directory
-        self._socket = bound
+        self._socket = DaemonSocket(bound, directory)
         self._clients = Clients()
         self._leader = 0
         self._watched: dict[int, Process] = {}
-        self._session: TraceSession | None = None
-        self._name = ""
+        self._trace: RequestedTrace | None = None
         self._seen_at = 0
         self._poll = select.poll()
-        self._poll.register(bound.fileno(), select.POLLIN)
+        self._poll.register(self._socket.fd, select.POLLIN)
 
     def serve(self, leader: int) -> None:
         """Serve the processes of the run until none is left."""
@@ -65,14 +56,15 @@ class TracingProgram:
         self._fail_unfinished()
         self._watch([one for one in (Process.open(leader),) if one is not None])
         while self._watched or self._watch_members():
-            timeout_ms = None if self._session is None else _TICK_S * 1000
+            timeout_ms = None if self._trace is None else _TICK_S * 1000
             for fd, _event in self._poll.poll(timeout_ms):
-                if fd == self._socket.fileno():
+                if fd == self._socket.fd:
                     self._receive()
                 else:
                     self._forget(fd)
-            self._update()
-        self._close_session()
+            self._update_trace()
+        if self._trace is not None:
+            self._trace.close()
 
     # -- processes -------------------------------------------------------------------------
 
@@ -93,45 +85,32 @@ class TracingProgram:
         self._watch(ProcessTree(None, self._marker).members())
         return bool(self._watched)
 
-    # -- datagrams -------------------------------------------------------------------------
+    # -- questions and requests ------------------------------------------------------------
 
     def _receive(self) -> None:
-        """Answer the processes that have asked, and look for a request to trace them."""
-        for _number in range(_MOST_AT_ONCE):
-            try:
-                data, ancillary, _flags, address = self._socket.recvmsg(
-                    protocol.MOST_DATAGRAM_BYTES,
-                    socket.CMSG_SPACE(_CREDENTIALS.size),
-                    socket.MSG_DONTWAIT,
-                )
-            except OSError:
-                break
-            self._find_request()
-            self._answer(data, _read_sender(ancillary), address)
+        """Answer the processes that have asked, then look for a request to trace them."""
+        if self._socket.has_late_answer:
+            self._clients.skip_all()
+        for question in self._socket.receive():
+            if isinstance(question.message, protocol.Registration):
+                self._socket.answer(question, protocol.format_count(1))
+            else:
+                self._answer_poll(question, question.message)
+        self._find_request()
 
-    def _answer(self, data: bytes, pid: int | None, address: object) -> None:
-        """Answer a process of this user; another user's gets nothing."""
-        message = protocol.parse_datagram(data)
-        if message is None or pid is None or not is_client_address(address, self._directory):
+    def _answer_poll(self, question: Question, poll: protocol.Poll) -> None:
+        client = self._clients.note(question.pid, time.monotonic())
+        if client.is_skipped:
+            client.is_skipped = False  # it reads the answer that it got too late
             return
-        if isinstance(message, protocol.Registration):
-            answer = protocol.format_count(1)
-        else:
-            answer = protocol.format_configuration(self._configure(pid, message))
-        with suppress(OSError):  # it has ended, or does not read; it asks again
-            self._socket.sendto(answer, socket.MSG_DONTWAIT, str(address))
-
-    def _configure(self, pid: int, poll: protocol.Poll) -> str:
-        self._clients.note(pid, time.monotonic())
-        if self._session is None or not poll.is_idle:
-            return ""
-        return self._session.configure(pid)
-
-    # -- requests --------------------------------------------------------------------------
+        text = ""
+        if self._trace is not None and poll.is_idle:
+            text = self._trace.configure(question.pid)
+        self._socket.answer(question, protocol.format_configuration(text))
 
     def _find_request(self) -> None:
         """Take up a request, if there is a new one."""
-        if self._session is not None:
+        if self._trace is not None:
             return
         try:
             changed_at = os.stat(os.path.join(self._record.path, TRACES)).st_mtime_ns
@@ -139,94 +118,29 @@ class TracingProgram:
             return
         if changed_at == self._seen_at:
             return  # most questions come when there is no request
-        from gpualert_common.kineto import stored_traces
-
         self._seen_at = changed_at
-        for name in stored_traces.list_names(self._record):
-            try:
-                stored = stored_traces.read_trace(self._record, name)
-            except RecordError:
-                continue
-            if stored.result is None:
-                self._begin(name, stored.request)
-                return
+        if not os.listdir(os.path.join(self._record.path, TRACES)):
+            return
+        from gpualert_common.kineto.requested_trace import RequestedTrace
 
-    def _begin(self, name: str, request: TraceRequest) -> None:
-        from gpualert_common.kineto.requests import TraceResult
-        from gpualert_common.kineto.session import TraceSession
-        from gpualert_common.kineto.stored_traces import RAW
-        from gpualert_common.kineto.targets import find_targets
+        self._trace = RequestedTrace(self._record, self._leader, self._marker, self._clients)
 
-        self._name = name
-        problem = request.find_problem()
-        try:
-            targets = {} if problem else find_targets(self._leader, self._marker, request.ranks)
-            if targets:
-                folder = os.path.join(self._record.path, TRACES, name)
-                raw = os.path.join(folder, RAW)
-                os.mkdir(raw, 0o700)
-                self._session = TraceSession(request, targets, self._clients, folder, raw)
-                self._note("trace_begun", sorted(one.pid for one in targets.values()))
-                return
-        except OSError as error:
-            problem = f"no trace can be stored: {error.strerror}"
-        self._store(TraceResult(problem=problem or _describe_missing(request)))
-
-    def _update(self) -> None:
-        if self._session is not None and self._session.update():
-            self._close_session()
-
-    def _close_session(self) -> None:
-        if self._session is not None:
-            result = self._session.finish()
-            self._session = None
-            self._store(result)
-            self._note("trace_complete", [one.pid for one in result.processes if one.file])
-
-    def _store(self, result: TraceResult) -> None:
-        """Store a result, and remove what PyTorch wrote."""
-        from gpualert_common.kineto import stored_traces
-
-        with suppress(OSError, RecordError):
-            folder = stored_traces.open_trace(self._record, self._name)
-            stored_traces.remove_folder(os.path.join(folder.path, stored_traces.RAW))
-            folder.write_json(stored_traces.RESULT, encode(result))
-        self._seen_at = 0  # the next request may have come meanwhile
-
-    def _note(self, event: str, pids: list[int]) -> None:
-        """Note an event in the record: it may explain a process that crashes meanwhile."""
-        with suppress(OSError):
-            self._record.append_event(event, trace=self._name, pids=pids)
+    def _update_trace(self) -> None:
+        trace = self._trace
+        if trace is None or not trace.update():
+            return
+        self._trace = None
+        if trace.has_request:  # the next one may have come meanwhile
+            self._seen_at = 0
+            self._find_request()
 
     def _fail_unfinished(self) -> None:
         """Store a result for the trace that an earlier daemon had begun."""
-        if not os.listdir(os.path.join(self._record.path, TRACES)):
-            return
-        from gpualert_common.kineto import stored_traces
-        from gpualert_common.kineto.requests import TraceResult
+        with suppress(OSError):
+            if os.listdir(os.path.join(self._record.path, TRACES)):
+                from gpualert_common.kineto.requested_trace import fail_unfinished
 
-        for name in stored_traces.list_names(self._record):
-            folder = os.path.join(self._record.path, TRACES, name)
-            if os.path.isdir(os.path.join(folder, stored_traces.RAW)):
-                self._name = name
-                self._store(TraceResult(problem="the tracing daemon died; try again"))
-
-
-def _describe_missing(request: TraceRequest) -> str:
-    """Return why there is no process to trace."""
-    if not request.ranks:
-        return "no process of the run can be traced"
-    return f"the run has no rank {', '.join(map(str, request.ranks))} on this machine"
-
-
-def _read_sender(ancillary: list[tuple[int, int, bytes]]) -> int | None:
-    """Return the process that sent a datagram, as the kernel says; None for another user's."""
-    for level, kind, data in ancillary:
-        is_credentials = (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)
-        if is_credentials and len(data) >= _CREDENTIALS.size:
-            pid, uid, _gid = _CREDENTIALS.unpack_from(data)
-            return pid if uid == os.geteuid() else None
-    return None
+                fail_unfinished(self._record)
 
 
 def _read_leader() -> int:
@@ -259,7 +173,6 @@ def _run(record_path: str, marker: str, directory: str, bound_fd: str) -> None:
 def main(record_path: str, marker: str, directory: str, bound_fd: str = "") -> None:
     """Serve until the run ends; exits, never returns."""
     try:
-        os.nice(NICENESS)
         _run(record_path, marker, directory, bound_fd)
     except Exception:  # noqa: BLE001 - the boundary: the run's supervisor starts another one
         os._exit(1)

@@ -105,6 +105,14 @@ def restart_daemon(record: Record) -> Popen[bytes]:
     return start_program(_DAEMON, record.path, marker, directory, helper_of=record.run_id)
 
 
+def remove_left_sockets(record: Record) -> None:
+    """Remove the directory of a run whose daemon was killed.  Raises RecordError."""
+    fields = record.read_json(TRACING) or {}
+    directory = fields.get("directory")
+    if isinstance(directory, str) and is_socket_directory(directory):
+        remove_socket_directory(directory)
+
+
 def _find_conflict(environment: dict[bytes, bytes]) -> str:
     """Return the reason to leave the variables as they are; "" also where another run set them."""
     directory = os.fsdecode(environment.get(_DIRECTORY, b""))

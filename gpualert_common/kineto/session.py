@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
 
 from gpualert_common.kineto.clients import LATE_S, POLL_S, Clients
 from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
-from gpualert_common.kineto.targets import has_torch
+from gpualert_common.kineto.targets import Targets
 from gpualert_common.kineto.trace_files import CompressedFile, compress_trace, discard_file
 from gpualert_common.processes.pidfd import Process
 
-TICK_S = 0.2
+NICENESS = 10
+"""Of the compression: even a training that uses every core leaves it some time."""
 WARM_UP_S = 2
 """CUPTI takes a second or more to start on a GPU, which is not to be part of the trace."""
 _SCHEDULER_S = 1.0
@@ -67,7 +67,7 @@ class TraceSession:
     def __init__(
         self,
         request: TraceRequest,
-        targets: Mapping[str, Process],
+        targets: Targets,
         clients: Clients,
         folder: str,
         raw: str,
@@ -78,7 +78,10 @@ class TraceSession:
         self._raw = raw
         self._folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._raw_fd = os.open(raw, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._parts = {process.pid: _Part(rank, process) for rank, process in targets.items()}
+        self._targets = targets
+        parts = (_Part(rank, process) for rank, process in targets.processes.items())
+        self._parts = {part.process.pid: part for part in parts}
+        self._leave_out_others()
         self._asked_until = now + POLL_S + LATE_S
         start = self._find_start(now)
         self._start = start
@@ -86,10 +89,16 @@ class TraceSession:
         self._written_until = start + request.duration_s + _SILENT_S
         self._raw_bytes = 0
 
+    def _leave_out_others(self) -> None:
+        """Wait for no process without PyTorch: with it, it would have asked when it loaded that."""
+        for pid in self._targets.without_torch:
+            if self._clients.find(pid) is None:
+                self._parts[pid].fail("it has not loaded PyTorch")
+
     def _find_start(self, now: float) -> float:
         """Return the start for which the last process still gets its configuration in time."""
         last = now
-        for pid in self._parts:
+        for pid in (one.process.pid for one in self._parts.values() if not one.is_over):
             client = self._clients.find(pid)
             due = None if client is None else client.next_at(now)
             last = max(last, now + POLL_S if due is None else due)
@@ -151,6 +160,7 @@ class TraceSession:
 
     def _compress(self, part: _Part, name: str) -> None:
         def work() -> None:
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
             part.stored = compress_trace(self._raw_fd, name, self._folder_fd, part.file)
 
         part.stored = CompressedFile(problem="its trace cannot be stored")  # if the thread fails
@@ -181,15 +191,15 @@ class TraceSession:
         if client is not None:
             silent_s = time.monotonic() - client.asked_at
             return f"it has not asked for a configuration for {silent_s:.0f} s: is it stopped?"
-        if has_torch(pid):
-            return "its PyTorch never asked for a configuration: it is too old, or built without"
-        return "it has not loaded PyTorch"
+        return (
+            "its PyTorch never asked for a configuration: it is older than 2.0, or built without "
+            "Kineto, or changed its environment"
+        )
 
     def finish(self) -> TraceResult:
         """Return the result, and release what the trace holds."""
         found = tuple(part.describe() for part in self._parts.values())
-        for part in self._parts.values():
-            part.process.close()
+        self._targets.close()
         os.close(self._raw_fd)
         os.close(self._folder_fd)
         return TraceResult(

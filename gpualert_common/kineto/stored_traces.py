@@ -8,6 +8,7 @@ raw/               what PyTorch writes; removed at the end of the trace        P
 rank-0.json.gz     the trace of one rank, as Kineto makes it                   the daemon
 result.json        the processes, and why one is missing                       the daemon
 merged.json.gz     all ranks on one time axis                                  who asks for it
+analysis.json      what the traces say                                         who asks for it
 =================  ==========================================================  ==============
 """
 

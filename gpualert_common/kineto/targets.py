@@ -8,13 +8,29 @@ from gpualert_common.processes.pidfd import Process
 from gpualert_common.processes.procfs import read
 from gpualert_common.processes.ranks import RankProcesses, find_leader_worker
 from gpualert_common.processes.sampled_tree import SampledTree
+from gpualert_common.structs import Struct, field
 
 MOST_TARGETS = 256
 _TORCH_LIBRARY = b"/libtorch"
 
 
-def find_targets(leader: int, marker: str, ranks: Sequence[int]) -> dict[str, Process]:
-    """Return the chosen ranks of a run, "rank:0", each pinned by a pidfd that the caller closes.
+class Targets(Struct, frozen=True):
+    """Processes by their ranks, "rank:0", each pinned by a pidfd that :meth:`close` gives back.
+
+    ``without_torch`` are the numbers of those that have not loaded PyTorch.
+    """
+
+    processes: dict[str, Process] = field(default_factory=dict)
+    without_torch: frozenset[int] = frozenset()
+
+    def close(self) -> None:
+        """Close the pidfds."""
+        for process in self.processes.values():
+            process.close()
+
+
+def find_targets(leader: int, marker: str, ranks: Sequence[int]) -> Targets:
+    """Return the chosen ranks of a run.
 
     Without ranks it is the program that the leader runs, as "leader"; a worker of a data loader is
     no rank.  Raises OSError when descriptors ran out.
@@ -34,12 +50,14 @@ def find_targets(leader: int, marker: str, ranks: Sequence[int]) -> dict[str, Pr
             found[name] = process
         else:
             process.close()
-    return found
+    without = [one.pid for one in found.values() if has_torch(one.pid) is False]
+    return Targets(found, frozenset(without))
 
 
-def has_torch(pid: int) -> bool:
-    """True for a process that has loaded PyTorch."""
-    return _TORCH_LIBRARY in read(f"/proc/{pid}/maps")
+def has_torch(pid: int) -> bool | None:
+    """True for a process that has loaded PyTorch; None where that cannot be seen."""
+    libraries = read(f"/proc/{pid}/maps")
+    return _TORCH_LIBRARY in libraries if libraries else None
 
 
 def _read_number(name: str) -> int:

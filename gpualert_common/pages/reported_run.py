@@ -11,6 +11,7 @@ from gpualert_common.charts.drawing import TIME_LIMIT_S
 from gpualert_common.errors import RecordError
 from gpualert_common.jobs.reading.isolated_reading import JobReading
 from gpualert_common.jobs.reading.job_record import read_stored_job
+from gpualert_common.kineto.trace_analyses import StoredAnalysis, read_newest_analysis
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.profiles.profile import Profile
@@ -98,6 +99,13 @@ class ReportedRun:
         """The newest profile; None without one."""
         with suppress(RecordError, OSError):
             return next((profile for _path, profile in read_profiles(self.record)), None)
+        return None
+
+    @cached_property
+    def trace(self) -> StoredAnalysis | None:
+        """The newest analysis of a trace; None where there is none."""
+        with suppress(RecordError, OSError):
+            return read_newest_analysis(self.record)
         return None
 
     @cached_property

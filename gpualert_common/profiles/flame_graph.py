@@ -24,7 +24,7 @@ _ROW = 18
 _MARGIN = 8
 _LINE = 18
 _HEADING = 26
-_LEGEND_STEP = 200
+_LEGEND_STEP = 164
 _SENTENCE_CHARS = 46
 """Of a line of text in the picture; it fits a telephone."""
 _LEAST_LABELLED = 1.2
@@ -32,7 +32,7 @@ _LEAST_LABELLED = 1.2
 _LEGEND = {
     FrameTone.OWN: "your own code",
     FrameTone.LIBRARY: "libraries",
-    FrameTone.WAIT: "may wait for other ranks",
+    FrameTone.WAIT: "may wait for ranks",
     FrameTone.MORE: "▲ more in some ranks",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpualert_common.profiles.profile import FrameNode, FrameTree, TreeKind
@@ -15,7 +15,7 @@ OTHER = StackFrame("(other)", "", 0)
 """Stands for frames that take less than the smallest share."""
 LEAST_SHARE = 0.001
 """Of ten seconds at 100 samples per second this is one sample."""
-_MOST_NODES = 4000
+MOST_NODES = 4000
 _MOST_COUNTS = 200_000
 """Nodes times ranks of one tree."""
 _MOST_TREES = 8
@@ -32,12 +32,12 @@ class SampledThread(Struct, frozen=True):
 
 
 class _Branch:
-    """A node while its tree is built."""
+    """A node while its tree is built, with the samples of each column that has some."""
 
     __slots__ = ("below", "counts")
 
-    def __init__(self, size: int) -> None:
-        self.counts = [0] * size
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
         self.below: dict[StackFrame, _Branch] = {}
 
 
@@ -78,16 +78,56 @@ def _build_tree(
     columns: Mapping[int | None, int],
     frames: dict[StackFrame, int],
 ) -> FrameTree:
-    root = _Branch(len(columns))
+    size = len(columns)
+    most = min(MOST_NODES, max(200, _MOST_COUNTS // size))
+    root = _Branch()
     for one in threads:
-        for stack, count in one.thread.stacks.items():
+        for stack, count in fold_rare(one.thread.stacks, most).items():
             shown = _cut_worker(stack) if kind is TreeKind.WORKERS else stack
             _add_stack(root, shown, columns[one.rank], count)
-    least, most = LEAST_SHARE, min(_MOST_NODES, max(200, _MOST_COUNTS // len(columns)))
-    while (size := _count_kept(root, root.counts, least)) > most:
-        least *= 1.5 if size < 2 * most else 2
-    nodes = tuple(_list_nodes(root, least, frames))
-    return FrameTree(kind, tuple(root.counts), nodes, name)
+    least = LEAST_SHARE
+    while (kept := _count_kept(root, least)) > most:
+        least *= 1.5 if kept < 2 * most else 2
+    totals = tuple(root.counts[column] for column in range(size))
+    return FrameTree(kind, totals, tuple(_list_nodes(root, least, size, frames)), name)
+
+
+def fold_rare(stacks: Mapping[Stack, int], most: int) -> Mapping[Stack, int]:
+    """Return the stacks of a thread with its rare frames as one, so that they have at most so many
+    nodes; no sample is lost.
+
+    A thread may have a different stack in each of 60,000 samples.
+    """
+    least = LEAST_SHARE * sum(stacks.values())
+    while (folded := _fold(stacks, least, most)) is None:
+        least = max(1.0, 2 * least)
+    return folded
+
+
+def _fold(stacks: Mapping[Stack, int], least: float, most: int) -> Mapping[Stack, int] | None:
+    """Return the stacks with the frames that have at most so many samples as one; None if more
+    nodes than that are left."""
+    found: Counter[Stack] = Counter()
+    nodes = 0
+    pending = [(0, list(stacks.items()))]
+    while pending:
+        depth, group = pending.pop()
+        below: dict[StackFrame, list[tuple[Stack, int]]] = defaultdict(list)
+        for stack, count in group:
+            if len(stack) == depth:
+                found[stack] += count
+            else:
+                below[stack[depth]].append((stack, count))
+        for entries in below.values():
+            count = sum(count for _stack, count in entries)
+            if count > least:
+                nodes += 1
+                pending.append((depth + 1, entries))
+            else:
+                found[(*entries[0][0][:depth], OTHER)] += count
+        if nodes > most:
+            return None
+    return found
 
 
 def _cut_worker(stack: Stack) -> Stack:
@@ -102,50 +142,55 @@ def _add_stack(root: _Branch, stack: Stack, column: int, count: int) -> None:
     for frame in stack:
         below = branch.below.get(frame)
         if below is None:
-            below = branch.below[frame] = _Branch(len(root.counts))
+            below = branch.below[frame] = _Branch()
         below.counts[column] += count
         branch = below
 
 
-def _is_kept(branch: _Branch, totals: Sequence[int], least: float) -> bool:
+def _is_kept(branch: _Branch, totals: Mapping[int, int], least: float) -> bool:
     """Return whether any rank spends that share in a branch."""
-    return any(count > least * total for count, total in zip(branch.counts, totals, strict=True))
+    return any(count > least * totals[column] for column, count in branch.counts.items())
 
 
-def _count_kept(root: _Branch, totals: Sequence[int], least: float) -> int:
+def _count_kept(root: _Branch, least: float) -> int:
     size, pending = 0, [root]
     while pending:
-        kept = [one for one in pending.pop().below.values() if _is_kept(one, totals, least)]
+        kept = [one for one in pending.pop().below.values() if _is_kept(one, root.counts, least)]
         size += len(kept)
         pending += kept
     return size
 
 
-def _list_nodes(root: _Branch, least: float, frames: dict[StackFrame, int]) -> Iterator[FrameNode]:
+_Entry = tuple[int, StackFrame, Counter[int], _Branch | None]
+"""A node to yield: the index of its parent, its frame, its samples, and its branch."""
+
+
+def _list_nodes(
+    root: _Branch, least: float, size: int, frames: dict[StackFrame, int]
+) -> Iterator[FrameNode]:
     """Yield the nodes, each before those below it, the larger first."""
-    totals = root.counts
     index = 0
-    pending: list[tuple[int, StackFrame, Sequence[int], _Branch | None]] = [
-        *_list_below(-1, root, totals, least)
-    ]
+    pending = _list_below(-1, root, root.counts, least)
     while pending:
         parent, frame, counts, branch = pending.pop()
-        yield FrameNode(parent, frames.setdefault(frame, len(frames)), tuple(counts))
+        row = tuple(counts[column] for column in range(size))
+        yield FrameNode(parent, frames.setdefault(frame, len(frames)), row)
         if branch is not None:
-            pending += _list_below(index, branch, totals, least)
+            pending += _list_below(index, branch, root.counts, least)
         index += 1
 
 
 def _list_below(
-    parent: int, branch: _Branch, totals: Sequence[int], least: float
-) -> list[tuple[int, StackFrame, Sequence[int], _Branch | None]]:
+    parent: int, branch: _Branch, totals: Mapping[int, int], least: float
+) -> list[_Entry]:
     """Return the entries below a node, the one to take first at the end; small ones as one."""
-    kept, small = [], [0] * len(totals)
+    kept: list[_Entry] = []
+    small: Counter[int] = Counter()
     for frame, below in branch.below.items():
-        if _is_kept(below, totals, least):
+        if frame != OTHER and _is_kept(below, totals, least):
             kept.append((parent, frame, below.counts, below))
         else:
-            small = [one + count for one, count in zip(small, below.counts, strict=True)]
-    kept.sort(key=lambda entry: sum(entry[2]))
-    other = [(parent, OTHER, small, None)] if any(small) else []
+            small += below.counts
+    kept.sort(key=lambda entry: entry[2].total())
+    other: list[_Entry] = [(parent, OTHER, small, None)] if small else []
     return [*other, *kept]

@@ -5,37 +5,35 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from gpualert_common.processes.host import host_name
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
-from gpualert_common.processes.procfs import ProcessStat, read, read_stat
+from gpualert_common.processes.procfs import read
 from gpualert_common.processes.sampled_tree import SampledTree
-from gpualert_common.profiles.frame_trees import SampledThread, build_trees
+from gpualert_common.profiles.frame_trees import MOST_NODES, SampledThread, build_trees, fold_rare
 from gpualert_common.profiles.profile import Profile, ProfiledRank, TreeKind
+from gpualert_common.profiles.profile_targets import (
+    Target,
+    find_problem,
+    find_targets,
+    is_live,
+    is_stopped,
+)
 from gpualert_common.profiles.py_spy_sampler import PySpySampler, SamplingOptions
 from gpualert_common.profiles.sampled_stacks import ThreadStacks, parse_samples
 from gpualert_common.stacks import py_spy
-from gpualert_common.stacks.collection import find_labels, is_fragile
+from gpualert_common.stacks.collection import is_fragile
 from gpualert_common.stacks.descriptors import DescriptorReader
 from gpualert_common.stacks.waits import read_wait
 from gpualert_common.structs import Struct, replace
 
-MOST_PROCESSES = 256
 _START_S = 20.0
 """Longest time until py-spy samples: it reads the symbols of large libraries first."""
 _END_S = 10.0
 _POLL_S = 0.02
 _IDLE_SHARE = 0.01
 """A thread that used less of a core than this waited all the time."""
-
-
-class Target(Struct, frozen=True):
-    """One process to sample: that of a rank, or of a worker below it."""
-
-    pid: int
-    rank: int | None
-    is_worker: bool
-    is_pausable: bool = True
 
 
 class _Sampled(Struct, frozen=True):
@@ -92,44 +90,6 @@ def take_profile_of(
     )
 
 
-def find_targets(
-    leader: int, members: Mapping[int, ProcessStat], chosen: frozenset[int]
-) -> tuple[list[Target], int]:
-    """Return the ranks and the Python processes below them, ranks first, and the number of those
-    beyond the limit."""
-    labels = find_labels(leader, members)
-    ranks = {pid: _get_number(label) for pid, label in labels.items()}
-    if chosen:
-        ranks = {pid: rank for pid, rank in ranks.items() if rank in chosen}
-    ordered = sorted(ranks, key=lambda pid: ranks[pid] or 0)
-    found = [Target(pid, ranks[pid], False) for pid in ordered]
-    for one in members.values():
-        owner = _find_owner(one, members, labels)
-        if owner in ranks and one.is_live and _runs_python(one.pid):
-            found.append(Target(one.pid, ranks[owner], True))
-    return found[:MOST_PROCESSES], max(0, len(found) - MOST_PROCESSES)
-
-
-def _find_owner(
-    one: ProcessStat, members: Mapping[int, ProcessStat], labels: Mapping[int, str]
-) -> int:
-    """Return the number of the nearest process above that is a rank; 0 for one that is a rank
-    itself, or has none."""
-    above = members.get(one.parent) if one.pid not in labels else None
-    while above is not None and above.pid not in labels:
-        above = members.get(above.parent)
-    return 0 if above is None else above.pid
-
-
-def _get_number(label: str) -> int | None:
-    number = label.rpartition(":")[2]
-    return int(number) if number.isdecimal() else None
-
-
-def _runs_python(pid: int) -> bool:
-    return b"python" in read(f"/proc/{pid}/maps")
-
-
 def _sample(
     program: str, targets: Iterable[Target], options: SamplingOptions
 ) -> tuple[list[_Sampled], float]:
@@ -137,12 +97,8 @@ def _sample(
     found: list[_Sampled] = []
     running: list[tuple[Target, PySpySampler]] = []
     try:
-        for one in targets:
-            problem = _find_problem(one.pid)
-            if problem:
-                found.append(_Sampled(one, problem=problem))
-            else:
-                running.append((one, PySpySampler(program, one.pid, _choose_options(one, options))))
+        with ThreadPoolExecutor(1, "gpualert-profile") as pool:  # Ctrl-C interrupts no start
+            pool.submit(_start, program, targets, options, running, found).result()
         samplers = [sampler for _one, sampler in running]
         processor = {one.pid: _read_processor_times(one.pid) for one, _sampler in running}
         began_at = time.monotonic()
@@ -162,17 +118,24 @@ def _sample(
     finally:
         for _one, sampler in running:
             sampler.close()
+    found.sort(key=lambda one: (one.target.is_worker, one.target.rank or 0))
     return found, max(began, default=0.0) - min(began, default=0.0)
 
 
-def _find_problem(pid: int) -> str:
-    """Return why a process cannot be sampled; "" if it can."""
-    libraries = read(f"/proc/{pid}/maps")
-    if b"python" in libraries:
-        return ""
-    if not _is_live(pid):
-        return "it has ended"
-    return "it runs no Python" if libraries else py_spy.explain_refusal(pid)
+def _start(
+    program: str,
+    targets: Iterable[Target],
+    options: SamplingOptions,
+    running: list[tuple[Target, PySpySampler]],
+    found: list[_Sampled],
+) -> None:
+    """Add a sampler for each process to ``running``, or its problem to ``found``."""
+    for one in targets:
+        problem = find_problem(one.pid)
+        if problem:
+            found.append(_Sampled(one, problem=problem))
+        else:
+            running.append((one, PySpySampler(program, one.pid, _choose_options(one, options))))
 
 
 def _choose_options(target: Target, options: SamplingOptions) -> SamplingOptions:
@@ -227,17 +190,17 @@ def _read_samples(
     if sampler.began_at is not None:
         ended_at = min(stopped_at, sampler.ended_at or stopped_at)
         lasted_s = round(max(0.0, ended_at - sampler.began_at), 2)
-        if ended_at < stopped_at and not _is_live(target.pid):
+        if ended_at < stopped_at and not is_live(target.pid):
             problem = f"it ended after {lasted_s:.1f} s"
-    elif not _is_live(target.pid):
+    elif not is_live(target.pid):
         problem = "it has ended"
     try:
-        threads = parse_samples(data) if data else ()
+        threads = tuple(map(_bound, parse_samples(data))) if data else ()
     except ValueError as error:
         return _Sampled(target, problem=f"py-spy's output has another form: {error}")
     if not threads and not problem:
         problem = "py-spy read no stack of it"
-    if not problem and _is_stopped(target.pid):
+    if not problem and is_stopped(target.pid):
         problem = "a signal has stopped it"
     main = _find_main(threads, target.pid)
     least = lasted_s * _IDLE_SHARE * 1e9
@@ -251,20 +214,14 @@ def _read_samples(
     return _Sampled(target, shown, sampler.count_errors(), lasted_s, problem, idle)
 
 
+def _bound(thread: ThreadStacks) -> ThreadStacks:
+    return replace(thread, stacks=fold_rare(thread.stacks, MOST_NODES))
+
+
 def _find_main(threads: Sequence[ThreadStacks], pid: int) -> ThreadStacks | None:
     """Return the main thread; of a process in another namespace, whose numbers differ, by name."""
     named = (one for one in threads if one.name == "MainThread")
     return next((one for one in threads if one.tid == pid), next(named, None))
-
-
-def _is_live(pid: int) -> bool:
-    stat = read_stat(pid)
-    return stat is not None and stat.is_live
-
-
-def _is_stopped(pid: int) -> bool:
-    stat = read_stat(pid)
-    return stat is not None and stat.state == "T"
 
 
 def _list_ranks(sampled: Iterable[_Sampled]) -> list[int | None]:

@@ -16,12 +16,12 @@ from gpualert_common.processes.procfs import read_stat
 from gpualert_common.stacks.py_spy import describe_error
 from gpualert_common.structs import Struct
 
-MOST_OUTPUT_BYTES = 64 << 20
+MOST_OUTPUT_BYTES = 16 << 20
 _MOST_MESSAGES = 1 << 20
 _BEGUN = b"Sampling process"
 _RATE_OF_ERRORS = b"Errors: "
-_SPARE_S = 90
-"""py-spy stops by itself so long after the time at which it is stopped, if nobody does."""
+_SPARE_S = 30
+"""If it is not stopped, since its caller was killed, it stops by itself so long after its time."""
 
 
 class SamplingOptions(Struct, frozen=True):
@@ -92,7 +92,10 @@ class PySpySampler:
         status = self._process.returncode
         size = os.fstat(self._output).st_size
         if status == -signal.SIGXFSZ:
-            return b"", f"its stacks have more than {MOST_OUTPUT_BYTES >> 20} MiB"
+            return b"", (
+                f"its stacks have more than {MOST_OUTPUT_BYTES >> 20} MiB; take fewer samples, by "
+                "--duration or --rate"
+            )
         if status is None or status < 0:
             return b"", "py-spy did not answer"
         if status:

@@ -27,8 +27,9 @@ _SPREADS = 4.0
 """Robust standard deviations between the other ranks: ranks of a pipeline differ by themselves."""
 _MAD_TO_SIGMA = 1.4826
 _LEAST_SAMPLES = 20
-_PART = 0.75
-"""A place that has this part of the largest excess explains it, and an inner one says more."""
+_PART = 0.6
+"""A place with most of the largest excess explains it, and an inner one of the user's code says
+more."""
 _MOST_FOUND = 3
 _WAITS = frozenset(
     (
@@ -66,10 +67,15 @@ class RankDifference(Struct, frozen=True):
 
 
 class _Place(Struct, frozen=True):
-    """Samples of a frame at all its nodes, by rank; ``depth`` is that of its outermost node."""
+    """Samples of a frame at all its nodes, by rank.
+
+    ``depth`` is that of its first node, and ``caller`` the nearest frame of the user's own code
+    above it.
+    """
 
     frame: int
     depth: int
+    caller: StackFrame | None
     all: tuple[int, ...]
     working: tuple[int, ...]
 
@@ -166,17 +172,19 @@ def _list_places(profile: Profile, tree: FrameTree) -> Iterator[_Place]:
     """Yield each frame of a tree with its samples; one that calls itself counts once."""
     working = list_working_counts(profile, tree)
     above: list[frozenset[int]] = []
-    depths: dict[int, int] = {}
+    firsts: dict[int, int] = {}
     found: dict[int, tuple[list[int], list[int]]] = {}
-    for node, without_waits in zip(tree.nodes, working, strict=True):
+    for index, (node, without_waits) in enumerate(zip(tree.nodes, working, strict=True)):
         outer = above[node.parent] if node.parent >= 0 else frozenset[int]()
         above.append(outer | {node.frame})
         if node.frame not in outer:
-            depths.setdefault(node.frame, len(outer))
+            firsts.setdefault(node.frame, index)
             sums = found.setdefault(node.frame, ([0] * len(node.counts), [0] * len(node.counts)))
             found[node.frame] = (_add(sums[0], node.counts), _add(sums[1], without_waits))
     for frame, (every, outside) in found.items():
-        yield _Place(frame, depths[frame], tuple(every), tuple(outside))
+        _innermost, *callers = list_stack(profile, tree, firsts[frame])
+        own = (one for one in callers if one.is_own)
+        yield _Place(frame, len(callers), next(own, None), tuple(every), tuple(outside))
 
 
 def _find_places(
@@ -191,25 +199,23 @@ def _find_places(
             share, others = _compare(counts, tree.samples, outliers)
             found.setdefault(outliers, []).append(_Excess(place, share, others))
     for outliers, excesses in sorted(found.items(), key=lambda item: -_find_largest(item[1])):
-        chosen, caller = _choose_place(profile, tree, excesses)
-        is_outside = is_working and caller is None and not _differs_with_waits(tree, chosen.place)
+        chosen = _choose_place(profile, tree, excesses)
+        frame = profile.frames[chosen.place.frame]
         yield RankDifference(
-            tree.kind,
-            tree.thread,
-            profile.frames[chosen.place.frame],
-            outliers,
-            round(chosen.share, 4),
-            round(chosen.others, 4),
-            caller,
-            is_outside,
-            not is_working,
+            kind=tree.kind,
+            thread=tree.thread,
+            frame=frame,
+            ranks=outliers,
+            share=round(chosen.share, 4),
+            others=round(chosen.others, 4),
+            caller=None if frame.is_own else chosen.place.caller,
+            is_outside_waits=is_working and not _differs_with_waits(tree, chosen.place),
+            is_wait=not is_working,
         )
 
 
-def _choose_place(
-    profile: Profile, tree: FrameTree, excesses: Sequence[_Excess]
-) -> tuple[_Excess, StackFrame | None]:
-    """Return the frame that explains a difference, and the one of the user's code that called it.
+def _choose_place(profile: Profile, tree: FrameTree, excesses: Sequence[_Excess]) -> _Excess:
+    """Return the frame that explains a difference.
 
     Of the frames with most of the excess it is the innermost one of the user's own code.  A frame
     that differs only by the waits below it says little: then it is the function of a library that
@@ -219,12 +225,12 @@ def _choose_place(
     near = sorted((one for one in excesses if one.size >= least), key=lambda one: one.place.depth)
     own = [one for one in near if profile.frames[one.place.frame].is_own]
     if not own:
-        return near[0], None
+        return near[0]
     inner = own[-1]
     called = [one for one in near if one.place.depth > inner.place.depth]
     if called and not _differs_with_waits(tree, inner.place):
-        return called[0], profile.frames[inner.place.frame]
-    return inner, None
+        return called[0]
+    return inner
 
 
 def _differs_with_waits(tree: FrameTree, place: _Place) -> bool:

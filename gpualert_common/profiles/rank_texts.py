@@ -40,12 +40,12 @@ def summarize(profile: Profile, cwd: str | None = None) -> str:
         return describe_difference(profile, found[0], cwd)
     if not profile.trees:
         return "no stack of a process could be sampled"
-    hot = list_hot_places(profile, profile.trees[0], cwd, most=2)
-    ranks = _name_columns(profile, range(len(profile.ranks)))
+    tree = profile.trees[0]
+    hot = list_hot_places(profile, tree, cwd, most=2)
     places = " and ".join(f"{_percent(one.share)} in {one.text}" for one in hot)
-    if sum(map(bool, profile.trees[0].samples)) < 2:
-        return f"{ranks} spends {places} of its time" if not hot else f"{ranks} spends {places}"
-    return f"{ranks} spend their time alike: {places}"
+    is_one = sum(map(bool, tree.samples)) == 1
+    verb = "spends its time so" if is_one else "spend their time alike"
+    return f"{name_tree(profile, tree)} {verb}: {places or 'no place has 1 % of it'}"
 
 
 def describe_difference(profile: Profile, one: RankDifference, cwd: str | None = None) -> str:

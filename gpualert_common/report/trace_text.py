@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from gpualert_common.report.formatting import COLUMNS, size
 from gpualert_common.report.tables import Column, format_table
@@ -41,29 +41,42 @@ def render_analysis(
     lines += [f"cannot decide: {one}" for one in finding.cannot_decide]
     if analysis.ranks:
         lines += ["", *_render_table(analysis, is_full=is_full)]
-    delay = analysis.comparison.delay
-    for one in analysis.ranks:
-        if is_full or one.rank == (delay.rank if delay else analysis.ranks[0].rank):
-            lines += ["", *_render_rank(one, is_full=is_full)]
+    for one in analysis.ranks if is_full else choose_ranks(analysis):
+        lines += ["", *render_rank(one, is_full=is_full)]
     return [text.log_line(line) for line in lines]
 
 
-def _render_table(analysis: TraceAnalysis, *, is_full: bool) -> list[str]:
-    """Return the mean times of a step, one row for each rank; columns without time are left out."""
-    shown = analysis.ranks if is_full else analysis.ranks[:_MOST_RANKS]
-    columns = [Column("rank", [name_rank(one.rank) for one in shown], least=8)]
-    columns.append(Column("steps", [str(one.step_count or "?") for one in shown], is_right=True))
+def list_times(ranks: Sequence[RankAnalysis]) -> list[Column]:
+    """Return the mean times of a step in columns, a row for each rank; empty columns are left out.
+
+    The cells of the first column, the names of the ranks, are not sanitized.
+    """
+    columns = [Column("rank", [name_rank(one.rank) for one in ranks], least=8)]
+    columns.append(Column("steps", [str(one.step_count or "?") for one in ranks], is_right=True))
     for title, read in _TIMES:
-        times = [read(one.total) / max(1, one.step_count) for one in shown]
+        times = [read(one.total) / max(1, one.step_count) for one in ranks]
         if any(times):
             cells = [format_seconds(time) if time else "-" for time in times]
             columns.append(Column(title, cells, is_right=True))
-    lines = format_table(columns, COLUMNS)
+    return columns
+
+
+def _render_table(analysis: TraceAnalysis, *, is_full: bool) -> list[str]:
+    shown = analysis.ranks if is_full else analysis.ranks[:_MOST_RANKS]
+    lines = format_table(list_times(shown), COLUMNS)
     more = len(analysis.ranks) - len(shown)
     return [*lines, *([f"and {more} more ranks"] if more else [])]
 
 
-def _render_rank(one: RankAnalysis, *, is_full: bool) -> Iterator[str]:
+def choose_ranks(analysis: TraceAnalysis) -> list[RankAnalysis]:
+    """Return the rank that the others wait for, else the first."""
+    delay = analysis.comparison.delay
+    slow = [one for one in analysis.ranks if delay is not None and one.rank == delay.rank]
+    return (slow or [*analysis.ranks])[:1]
+
+
+def render_rank(one: RankAnalysis, *, is_full: bool = False) -> Iterator[str]:
+    """Yield the details of one rank, which are not sanitized; the first line names it."""
     most = None if is_full else _MOST_NAMES
     steps = f"steps by {one.step_sign}" if one.step_sign else "no sign of steps"
     yield f"{name_rank(one.rank)}, {one.device.upper()}, {one.events} events, {steps}"

@@ -6,6 +6,7 @@ and a k x n matrix counts 2 m n k.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 
@@ -17,30 +18,33 @@ Shapes = Sequence[object]
 
 _MOST_FLOPS = 1e18
 """The fastest GPUs need hundreds of seconds for so many; more is a wrong shape."""
+_MOST_AXES = 8
 
 
 def count_operations(name: str, dims: Raw | UnsetType, inputs: Raw | UnsetType) -> float:
     """Return the operations of a call, 0 for an operator or shapes that are not known."""
-    formula = _FORMULAS.get(name)
-    if formula is None or isinstance(dims, UnsetType):
+    if name not in _FORMULAS or isinstance(dims, UnsetType):
         return 0.0
+    values = b"" if isinstance(inputs, UnsetType) or "conv" not in name else bytes(inputs)
+    return _count(name, bytes(dims), values)
+
+
+@functools.lru_cache(maxsize=4096)
+def _count(name: str, dims: bytes, inputs: bytes) -> float:
+    """Return the operations of a call; a training repeats few of them."""
     try:
         shapes = msgspec.json.decode(dims, type=list[object])
-        values = [] if isinstance(inputs, UnsetType) else _decode_values(inputs)
-        found = float(formula(shapes, values))
-    except (msgspec.DecodeError, UnicodeError, ValueError, IndexError, TypeError, OverflowError):
+        values = msgspec.json.decode(inputs, type=list[str]) if inputs else []
+        found = float(_FORMULAS[name](shapes, values))
+    except (msgspec.DecodeError, UnicodeError, ValueError, IndexError, TypeError, ArithmeticError):
         return 0.0
     return found if 0 < found <= _MOST_FLOPS else 0.0
-
-
-def _decode_values(inputs: Raw) -> list[str]:
-    return msgspec.json.decode(inputs, type=list[str])
 
 
 def _shape(shapes: Shapes, index: int, least: int = 1) -> Shape:
     """Return the shape of a tensor.  Raises ValueError if it is none."""
     found = shapes[index]
-    if not isinstance(found, list) or len(found) < least:
+    if not isinstance(found, list) or not least <= len(found) <= _MOST_AXES:
         raise ValueError
     if not all(isinstance(one, int) and 0 <= one < 1 << 48 for one in found):
         raise ValueError

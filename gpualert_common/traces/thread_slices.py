@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpualert_common.traces.slice_names import SliceNames, SliceSort
+from gpualert_common.traces.slice_names import SliceName, SliceNames, SliceSort
 from gpualert_common.traces.work_kinds import WorkKind
 
 _LONGEST_NS = 1 << 42
@@ -57,7 +57,8 @@ class ThreadSlices:
     def walk(self, names: SliceNames) -> Iterator[SliceSegment]:
         """Yield the segments in the order of time; times without a slice are left out.
 
-        A slice that ends after the one around it is cut there.
+        A slice that ends after the one around it is cut there, except for an annotation: Python
+        code enters and leaves one by two calls, so that it outlasts the call that began it.
         """
         stack: list[SliceSegment] = []
         cursor = 0
@@ -66,24 +67,21 @@ class ThreadSlices:
             while stack and stack[-1].end <= start:
                 last = stack.pop()
                 if last.end > cursor:
-                    yield last._replace(start=cursor)
+                    yield SliceSegment(cursor, *last[1:])
                     cursor = last.end
-            about = names[name]
-            operator = name if about.sort is SliceSort.OPERATOR else _NO_OPERATOR
-            kind = about.kind
-            if stack:
-                around = stack[-1]
-                if start > cursor:
-                    yield around._replace(start=cursor, end=start)
-                end = min(end, around.end)
-                operator = operator if operator != _NO_OPERATOR else around.operator
-                kind = _inherit(kind, around.kind)
+            if stack and start > cursor:
+                yield SliceSegment(cursor, start, *stack[-1][2:])
             cursor = start
-            stack.append(SliceSegment(start, end, name, operator, kind))
+            place = len(stack)
+            if names[name].sort is SliceSort.ANNOTATION:
+                while place and stack[place - 1].end < end:
+                    place -= 1
+            around = stack[place - 1] if place else None
+            stack.insert(place, _nest(name, names[name], start, end, around))
         while stack:
             last = stack.pop()
             if last.end > cursor:
-                yield last._replace(start=cursor)
+                yield SliceSegment(cursor, *last[1:])
                 cursor = last.end
 
     def sort_rows(self) -> list[int]:
@@ -108,6 +106,18 @@ class ThreadSlices:
             if self.starts[row] >= last_end:
                 last_end = self.ends[row]
                 yield self.starts[row], self.operations[row]
+
+
+def _nest(
+    name: int, about: SliceName, start: int, end: int, around: SliceSegment | None
+) -> SliceSegment:
+    """Return a slice as part of the one around it."""
+    operator = name if about.sort is SliceSort.OPERATOR else _NO_OPERATOR
+    if around is None:
+        return SliceSegment(start, end, name, operator, about.kind)
+    operator = operator if operator != _NO_OPERATOR else around.operator
+    end = min(end, around.end)
+    return SliceSegment(start, end, name, operator, _inherit(about.kind, around.kind))
 
 
 def _inherit(kind: WorkKind | None, outer: WorkKind | None) -> WorkKind | None:

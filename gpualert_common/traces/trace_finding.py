@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.structs import Struct
+from gpualert_common.codec import encode
+from gpualert_common.structs import Struct, to_builtins
 from gpualert_common.traces.analysis import (
     DelayKind,
     GapKind,
@@ -68,6 +69,11 @@ def describe_analysis(analysis: TraceAnalysis) -> TraceFinding:
     headline, implies = _conclude_delay(analysis, delay) if delay else _conclude_shares(analysis)
     shows = (*_show_ranks(analysis), *_list_left_out(analysis))
     return TraceFinding(headline, shows, implies, tuple(_list_limits(analysis)))
+
+
+def encode_with_finding(analysis: TraceAnalysis) -> dict[str, object]:
+    """Return an analysis as JSON, with its finding."""
+    return {**encode(analysis), "finding": to_builtins(describe_analysis(analysis))}
 
 
 def format_seconds(seconds: float) -> str:

@@ -20,6 +20,7 @@ from tests.benchmarks import (
     scan,
     stacks,
     start,
+    tracing,
     watching,
 )
 from tests.benchmarks.bench import Bench
@@ -49,6 +50,7 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "digests": digests.measure,
     "listing": listing.measure,
     "stacks": stacks.measure,
+    "tracing": tracing.measure,
     "report": report.measure,
     "merging": merging.measure,
 }

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +69,17 @@ def copy_record(path: Path, count: int) -> list[Path]:
     for one in copies:
         shutil.copytree(path, one, ignore=shutil.ignore_patterns(".*"))
     return copies
+
+
+def write_telemetry(path: str) -> None:
+    """Write telemetry of two GPUs and the processes into a record."""
+    columns = ["utilization_percent", "memory_used_bytes", "memory_total_bytes"]
+    rows = {"gpu:0": [90, 7e10, 8e10], "gpu:1": [50, 6e10, 8e10], "host:tree": [4e9]}
+    lines = [
+        {"columns": {"gpu:0": columns, "gpu:1": columns, "host:tree": ["rss_bytes"]}},
+        {"at": time.time(), "n": 1, "rows": rows},
+    ]
+    Path(path, "telemetry.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 class ExporterServer:

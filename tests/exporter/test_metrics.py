@@ -17,9 +17,12 @@ from gpualert_common.exporter.machine_metrics import MACHINE_METRICS
 from gpualert_common.exporter.metric import Metric, MetricKind
 from gpualert_common.exporter.reading import RunLimits
 from gpualert_common.exporter.run_metrics import RUN_METRICS
+from gpualert_common.launch_record import ChannelConfig
 from gpualert_common.listing.condition import Condition
+from gpualert_common.notify.entry import EntryState
+from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
-from tests.exporter.scrapes import change, copy_record, open_reader, scrape
+from tests.exporter.scrapes import change, copy_record, open_reader, scrape, write_telemetry
 from tests.supervised import Lab, python, shell, until
 
 OOM = python("raise RuntimeError('CUDA out of memory. Tried to allocate 2.00 GiB')")
@@ -68,10 +71,8 @@ def test_progress_changes(lab: Lab) -> None:
     assert page.value("gpualert_run_loss") != page.value("gpualert_run_loss")
     (lab.home / "go").touch()
     run.wait()
-    page = until(
-        lambda: found if not (found := scrape(reader)).list("gpualert_run_step") else None,
-        "the end in the list of runs, which is read every two seconds",
-    )
+    page = scrape(open_reader(lab))
+    assert page.list("gpualert_run_step") == []
     assert page.sum("gpualert_ended_runs_total") == 1
 
 
@@ -99,6 +100,21 @@ def test_warning_of_a_live_run(lab: Lab) -> None:
     append("warning_raised", 'no"\n{progress')
     assert scrape(reader).value("gpualert_run_warning", kind="other") == 1
     record.close()
+
+
+def test_gpus_of_a_live_run(lab: Lab) -> None:
+    """A run in progress has the number, use and memory of its GPUs, and their time up to now."""
+    run = lab.launch(*shell(WAITS))
+    write_telemetry(run.record.path)
+    page = scrape(open_reader(lab))
+    assert page.value("gpualert_run_gpus") == 2
+    assert page.value("gpualert_run_gpu_utilization_ratio") == pytest.approx(0.7)
+    assert page.value("gpualert_run_gpu_memory_used_bytes") == 1.3e11
+    assert page.value("gpualert_run_gpu_memory_bytes") == 1.6e11
+    assert page.value("gpualert_run_resident_memory_bytes") == 4e9
+    age_s = time.time() - page.value("gpualert_run_start_time_seconds")
+    assert 0 < page.value("gpualert_run_gpu_seconds") <= 2 * age_s
+    assert page.list("gpualert_run_wasted_gpu_seconds") == []
 
 
 def test_gpu_hours(lab: Lab) -> None:
@@ -243,9 +259,10 @@ def test_run_that_ended_long_ago(lab: Lab) -> None:
 
 def test_queued_alerts(lab: Lab) -> None:
     """Alerts that wait are counted by state, with the time of the oldest; damaged ones are not."""
-    program = lab.script("later", "#!/bin/sh\nexit 75\n")
-    options = ("--notify", f"command:{program}", "--notify-deadline", "1s")
-    lab.gpualert("run", *options, "--", *OOM)
+    lab.run(*OOM)
+    outbox = Outbox(lab.record())
+    channel: ChannelConfig = {"name": "x", "kind": "command", "settings": {"command": ["true"]}}
+    outbox.mark([outbox.add(outbox.draft(channel, EntryState.PENDING))])
     page = scrape(open_reader(lab))
     assert page.value("gpualert_unsent_alerts", state="pending") == 1
     assert time.time() - page.value("gpualert_oldest_queued_alert_timestamp_seconds") < 60
@@ -279,3 +296,18 @@ def test_state_directory_that_does_not_exist(lab: Lab) -> None:
     reader = open_reader(lab)
     assert scrape(reader).value("gpualert_exporter_unreadable_records") == 0
     assert not Path(lab.state).exists()
+
+
+@pytest.mark.nightly
+def test_thousand_runs(lab: Lab) -> None:
+    """Of a thousand runs all are counted, 200 have series, and a page has its usual size."""
+    lab.run(*OOM)
+    (path,) = lab.records()
+    copy_record(path, 999)
+    reader = open_reader(lab)
+    page = scrape(reader)
+    assert page.value("gpualert_runs", condition="failed") == 1000
+    assert page.sum("gpualert_ended_runs_total") == 1000
+    assert len(page.list("gpualert_run_info")) == 200
+    assert page.value("gpualert_exporter_runs_without_series") == 800
+    assert len(page.text) < 500_000

@@ -13,7 +13,7 @@ import pytest
 from gpualert_common.record import Record
 from tests.exporter.dashboards import DASHBOARD, list_expressions
 from tests.exporter.prometheus import EXAMPLES, RULES, Prometheus, start_prometheus
-from tests.exporter.scrapes import change, copy_record, start_exporter
+from tests.exporter.scrapes import change, copy_record, start_exporter, write_telemetry
 from tests.supervised import Lab, Supervised, python, shell, until
 
 pytestmark = pytest.mark.e2e
@@ -47,17 +47,7 @@ def test_rules(tmp_path: Path) -> None:
 def start_training(lab: Lab) -> Supervised:
     """Return a run in progress with GPUs, an alert that waits, and the warning that it hangs."""
     run = lab.launch(*TRAINING, options=("--name", "llama", "--job", "sweep"))
-    columns = ["utilization_percent", "memory_used_bytes", "memory_total_bytes"]
-    lines = [
-        {"columns": {"gpu:0": columns, "gpu:1": columns, "host:tree": ["rss_bytes"]}},
-        {
-            "at": time.time(),
-            "n": 1,
-            "rows": {"gpu:0": [90, 7e10, 8e10], "gpu:1": [50, 6e10, 8e10], "host:tree": [4e9]},
-        },
-    ]
-    text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    Path(run.record.path, "telemetry.jsonl").write_text(text)
+    write_telemetry(run.record.path)
     record = Record.open(run.record.path)
     record.append_event("warning_raised", kind="hung", says="hung", since=time.time(), part_of=None)
     record.close()

@@ -16,8 +16,8 @@ import pytest
 
 from gpualert_common.exporter.page import MetricsPage
 from gpualert_common.exporter.reading import Reading
-from gpualert_common.exporter.server import DEFAULT_PORT, ListenAddress, parse_address
-from tests.exporter.scrapes import Scrape, copy_record, open_reader, start_exporter
+from gpualert_common.exporter.server import DEFAULT_PORT, ListenAddress, open_server, parse_address
+from tests.exporter.scrapes import Scrape, copy_record, open_reader, scrape, start_exporter
 from tests.supervised import PROGRAM, PYTHON, Lab, until
 
 
@@ -71,6 +71,30 @@ def test_too_many_connections(lab: Lab) -> None:
 
         until(is_answered, "a free connection")
     assert lab.records() == []
+
+
+def test_request_that_never_ends(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that sends its request byte by byte is cut off, whatever it still sends."""
+    monkeypatch.setattr("gpualert_common.exporter.server.MOST_REQUEST_S", 0.3)
+    page = MetricsPage(open_reader(lab), print)
+    with open_server(ListenAddress(port=0), page) as server:
+        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        serving.start()
+        try:
+            with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+                until(lambda: is_cut_off(client), "the end of the connection")
+        finally:
+            server.shutdown()
+            serving.join()
+
+
+def is_cut_off(client: socket.socket) -> bool:
+    """Send one more byte of a request; True if the server has closed the connection."""
+    try:
+        client.sendall(b"x")
+    except OSError:
+        return True
+    return False
 
 
 def test_port_in_use(lab: Lab) -> None:
@@ -237,12 +261,11 @@ def test_pages_are_shared(lab: Lab) -> None:
 def test_state_directory_is_removed(lab: Lab) -> None:
     """An exporter goes on when its state directory is removed, and its totals do not fall."""
     lab.run("false")
-    with start_exporter() as server:
-        assert server.scrape().sum("gpualert_ended_runs_total") == 1
-        shutil.rmtree(lab.state)
-        page = until(
-            lambda: found if not (found := server.scrape()).sum("gpualert_runs") else None,
-            "the removal in the metrics",
-        )
-        assert page.sum("gpualert_ended_runs_total") == 1
-        assert not Path(lab.state).exists()
+    reader = open_reader(lab)
+    assert scrape(reader).sum("gpualert_ended_runs_total") == 1
+    shutil.rmtree(lab.state)
+    page = scrape(reader)
+    assert page.sum("gpualert_runs") == 0
+    assert page.sum("gpualert_ended_runs_total") == 1
+    assert page.value("gpualert_exporter_has_durable_totals") == 0
+    assert not Path(lab.state).exists()

@@ -180,6 +180,9 @@ def test_counted_runs_are_forgotten(place: str, monkeypatch: pytest.MonkeyPatch)
     with sqlite3.connect(Path(place, NAME)) as connection:
         assert connection.execute("SELECT run_id FROM counted").fetchall() == [("run-9",)]
     assert count(TotalsFile(place), make_runs(9)) == 10
+    later = TotalsFile(place)
+    assert count(later, []) == 10  # all are forgotten
+    assert count(later, make_runs(10)) == 11
 
 
 def test_rows_that_are_not_ours(place: str) -> None:

@@ -23,6 +23,7 @@ packages=(
     postgresql      # a database for Airflow with several workers
     procps          # ps, pkill by parent
     prometheus      # scrapes our metrics; promtool tests our rules
+    prometheus-node-exporter  # reads the file of our metrics
     redis-server    # a broker for Airflow's Celery workers
     ripgrep         # a benchmark searches a log with it for comparison
     slurm-wlm       # a cluster of our own, each node with a network of its own

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gpualert_common.record import Record
-from tests.supervised import PYTHON, Lab, Supervised, until
+from tests.supervised import PROGRAM, PYTHON, Lab, Supervised, until
 
+TRACE_S = 150.0
+"""More than the 70 s after which a process that writes nothing is given up."""
 ASKING = (PYTHON, str(Path(__file__).with_name("asking_program.py")))
 TRACING = ("--tracing", "--streams", "merged", "--grace", "1s")
 
@@ -25,7 +29,7 @@ def launch_asking(lab: Lab, *modes: str, options: tuple[str, ...] = ()) -> Super
 
 def trace(lab: Lab, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run ``gpualert trace`` to its end."""
-    return lab.gpualert("trace", *arguments)
+    return lab.gpualert("trace", *arguments, timeout=TRACE_S)
 
 
 def trace_json(lab: Lab, *arguments: str) -> dict[str, Any]:
@@ -48,3 +52,18 @@ def find_daemon(lab: Lab) -> int:
     """Return the process number of the only daemon; 0 while there is none."""
     found = [pid for pid, command in lab.living().items() if "kineto.daemon" in command]
     return found[0] if len(found) == 1 else 0
+
+
+def traced_command(training: Sequence[str]) -> str:
+    """Return a shell command that trains, traces itself, and prints the trace as its last line."""
+    request = shlex.join((*PROGRAM, "trace", "--json", "--force", "--duration", "100ms"))
+    trained = f"RANK=0 {shlex.join(training)} > $log & until [ -s $log ]; do sleep 0.05; done"
+    return f'log=$(mktemp); {trained}; {request} "$GPUALERT_RUN_ID"; kill $!; rm $log'
+
+
+def check_traced(line: str) -> None:
+    """Check the trace of the only rank, as :func:`traced_command` printed it."""
+    (found,) = json.loads(line)["traces"]
+    (process,) = found["result"]["processes"]
+    assert (process["rank"], process["problem"]) == ("rank:0", "")
+    assert Path(found["path"], process["file"]).stat().st_size > 0

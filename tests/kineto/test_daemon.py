@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,8 @@ def test_trace_of_all_ranks(lab: Lab, sockets: Path) -> None:
     folder = Path(first["path"])
     for one in processes:
         path = folder / one["file"]
-        assert json.loads(gzip.decompress(path.read_bytes()))["pid"] == one["pid"]
+        (event,) = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+        assert event["pid"] == one["pid"]
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     names = {path.name for path in folder.iterdir()} - {"merged.json.gz"}
     assert names == {*(f"rank-{n}.json.gz" for n in range(3)), "request.json", "result.json"}
@@ -61,6 +63,30 @@ def test_trace_of_all_ranks(lab: Lab, sockets: Path) -> None:
     done = trace(lab)
     assert done.returncode == 2
     assert b"has ended; `gpualert trace --stored" in done.stderr
+
+
+def test_training_that_ends_soon(lab: Lab) -> None:
+    """A training that has its last step in seconds is traced only if that is forced."""
+    steps = 'for step in $(seq 960 999); do echo "step $step/1000 loss 0.5"; sleep 0.2; done'
+    program = " ".join(ASKING)
+    training = lab.launch("sh", "-c", f"RANK=0 {program} write & {steps}; wait", options=TRACING)
+    training.wait_for_output(b"step 970/1000")
+    done = trace(lab, "--duration", "100ms")
+    assert done.returncode == 2
+    assert b"has its last step in about " in done.stderr
+    assert b"to trace it nevertheless: --force" in done.stderr
+    assert trace_json(lab, "--duration", "100ms", "--force")["result"]["processes"][0]["file"]
+
+
+def test_output_file(lab: Lab) -> None:
+    """The merged trace is also written where the user wants it, for this user only."""
+    launch_asking(lab, "write", "write")
+    target = lab.home / "trace.json.gz"
+    found = trace_json(lab, "--duration", "100ms", "--output", str(target))
+    assert target.read_bytes() == Path(found["merged"]).read_bytes()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    events = json.loads(gzip.decompress(target.read_bytes()))["traceEvents"]
+    assert [event["name"] for event in events].count("aten::mm") == 2
 
 
 def test_rank_that_does_not_exist(lab: Lab) -> None:
@@ -141,18 +167,46 @@ def test_daemon_killed(lab: Lab) -> None:
     until(lab.is_empty, "the daemon to end")
 
 
+def test_daemon_killed_during_a_trace(lab: Lab) -> None:
+    """A trace whose daemon is killed has an end, which says so, and leaves nothing raw."""
+    asking = launch_asking(lab, "refuse")
+    waiting = lab.start((*PROGRAM, "trace", "--duration", "100ms"), stderr=subprocess.PIPE)
+    traces = Path(asking.record.path, "traces")
+    until(lambda: list(traces.glob("*/raw")), "the request to be taken up")
+    os.kill(find_daemon(lab), signal.SIGKILL)
+    assert waiting.wait(30) == 2
+    assert waiting.stderr is not None
+    assert b"the tracing daemon died; try again" in waiting.stderr.read()
+    assert list(traces.glob("*/raw")) == []
+
+
+@pytest.mark.nightly
+def test_process_that_stops_asking(lab: Lab) -> None:
+    """A rank that asked once and never again is named; the others are traced."""
+    launch_asking(lab, "write", "silent")
+    done = trace(lab, "--duration", "100ms")
+    assert done.returncode == 1
+    assert b"rank 0, process" in done.stdout
+    assert b"it has not asked for a configuration for " in done.stdout
+
+
 def test_supervisor_killed(lab: Lab, sockets: Path) -> None:
     """Without the supervisor the daemon stays; once killed, a request starts another one."""
     asking = launch_asking(lab, "write")
     asking.process.kill()
     asking.process.wait()
     assert trace_json(lab, "--duration", "100ms")["result"]["processes"][0]["file"]
-    until(lambda: not any("recorder" in one for one in lab.living().values()), "the recorder")
+    until(lambda: not _is_supervised(lab), "the recorder to have ended with the supervisor")
     os.kill(find_daemon(lab), signal.SIGKILL)
     until(lambda: not find_daemon(lab), "the daemon to be gone")
     assert trace_json(lab, "--duration", "100ms")["result"]["processes"][0]["file"]
     os.killpg(asking.leader, signal.SIGKILL)
     until(lambda: not list_sockets(sockets), "the daemon to end with the last process")
+
+
+def _is_supervised(lab: Lab) -> bool:
+    """True while a process of ``gpualert run`` lives; its recorder is a fork of it."""
+    return any("gpualert_common run" in command for command in lab.living().values())
 
 
 def test_survivors(lab: Lab, sockets: Path) -> None:
@@ -184,7 +238,7 @@ def test_directory_removed(lab: Lab, sockets: Path) -> None:
 
 
 def test_variables_of_the_site(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the user has set Kineto's variables they stay, and a request says why."""
+    """Kineto's variables that the user has set stay, and a request says why it is refused."""
     monkeypatch.setenv("KINETO_USE_DAEMON", "1")
     show = 'echo "<$KINETO_USE_DAEMON|$KINETO_IPC_SOCKET_DIR|$KINETO_LOG_LEVEL>"; sleep 60'
     asking = lab.launch("sh", "-c", show, options=TRACING)

@@ -54,7 +54,7 @@ def test_shared_place(sockets: Path) -> None:
 
 
 def test_no_place(sockets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no place can be had, the error names each with its reason."""
+    """Without any usable place, the error names each with its reason."""
     monkeypatch.setattr(socket_directory, "_MOST_SOCKET_PATH", 20)
     places = {b"TMPDIR": os.fsencode(sockets), b"XDG_RUNTIME_DIR": b"/nonexistent/run"}
     with pytest.raises(OSError, match="too long for a socket") as failed:

@@ -140,7 +140,7 @@ def test_secret_given_directly(lab: Lab, target: object) -> None:
         (["smtp://mail.example.org/?to=a@example.org&sekurity=none"], "sekurity: unknown key"),
         (["smtp://mail.example.org:port/?to=a@example.org"], "Port could not be cast"),
         (["smtp://mail.example.org/?to=nobody"], "to: "),
-        ([{"kind": "smpt"}], "kind: 'smpt' is none of apprise, command, mailbox, smtp"),
+        ([{"kind": "smpt"}], "kind: 'smpt' is none of apprise, command, mailbox, otlp, smtp"),
         ([{"host": "x"}], "kind: None is none of"),
         ([3], "has an entry that is neither a name nor an address"),
         (3, "3 is not a list"),
@@ -207,7 +207,7 @@ def test_no_alerts(lab: Lab, settings: dict[str, str]) -> None:
 
 def test_kinds_are_files() -> None:
     """A kind of channel is a file in the folder of channels; there is no list of them."""
-    assert channel_kinds() == ["apprise", "command", "mailbox", "smtp"]
+    assert channel_kinds() == ["apprise", "command", "mailbox", "otlp", "smtp"]
 
 
 def test_config_show_masks_secrets(configured: Lab) -> None:

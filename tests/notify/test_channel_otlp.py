@@ -11,10 +11,13 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 
-from gpualert_common import __version__
+from gpualert_common._version import __version__
 from gpualert_common.errors import DeliveryError
 from gpualert_common.notify.channel_config import channel_class
 from gpualert_common.notify.channels.otlp import OTLPChannel
+from gpualert_common.notify.compose import compose_warning
+from gpualert_common.notify.entry import EntryFields
+from gpualert_common.notify.message import Budget
 from gpualert_common.notify.targets import parse_target
 from tests.notify import messages
 from tests.notify.messages import Arrived, composer
@@ -90,6 +93,25 @@ def test_run_that_completed(lab: Lab) -> None:
     assert record.severity_text == "INFO"
     assert "error.type" not in attributes
     assert attributes["gpualert.disposition"] == "completed"
+
+
+def test_warning(lab: Lab) -> None:
+    """A warning about a run in progress is an event of its own, with its kind."""
+    lab.gpualert("run", "--name", "llama", "--", "true")
+    fields: EntryFields = {
+        "message_id": messages.IDENTITY,
+        "event": "early_hung",
+        "warning": {"kind": "hung", "says": "no step for 30 minutes", "since": 1.0, "at": 2.0},
+    }
+    record = lab.record()
+    message = compose_warning(record, fields, Budget(2000), [])
+    record.close()
+    with web_server() as server:
+        channel(server.port).send(lambda _budget: message, Arrived(), TIMEOUT_S)
+        log, attributes, _resource = read_record(server.requests[0])
+    assert (log.event_name, log.severity_text) == ("gpualert.run.warning", "WARN")
+    assert attributes["gpualert.warning.kind"] == "hung"
+    assert attributes["gpualert.run.name"] == "llama"
 
 
 def test_test_message(lab: Lab) -> None:

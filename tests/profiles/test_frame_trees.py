@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from gpualert_common.profiles.frame_trees import OTHER, SampledThread, build_trees
-from gpualert_common.profiles.profile import TreeKind
+from gpualert_common.profiles.frame_trees import OTHER, SampledThread, build_trees, fold_rare
+from gpualert_common.profiles.profile import MOST_SAMPLES, TreeKind
 from gpualert_common.profiles.rank_differences import list_own_counts
 from gpualert_common.profiles.sampled_stacks import Stack, ThreadStacks
 from gpualert_common.stacks.dump import StackFrame
@@ -74,3 +74,14 @@ def test_stack_of_a_fork() -> None:
     profile = make_profile({LOADING: 10}, workers={0: {forked: 10}})
     workers = profile.trees[1]
     assert [profile.frames[node.frame].function for node in workers.nodes] == ["load_batch"]
+
+
+def test_endless_different_stacks() -> None:
+    """A thread with another stack in each of 60,000 samples costs seconds and not the memory."""
+    chance = random.Random(2)
+    frames = [StackFrame(f"f{n}", "/job/a.py", n + 1, is_own=True) for n in range(20)]
+    stacks = {(MAIN, *chance.choices(frames, k=20)): 1 for _ in range(MOST_SAMPLES)}
+    folded = fold_rare(stacks, 4000)
+    assert sum(folded.values()) == MOST_SAMPLES
+    nodes = {stack[:depth] for stack in folded for depth in range(1, len(stack) + 1)}
+    assert len([one for one in nodes if one[-1] != OTHER]) <= 4000

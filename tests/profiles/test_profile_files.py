@@ -22,6 +22,7 @@ from gpualert_common.profiles.profile_files import (
     store_profile,
 )
 from gpualert_common.record import Record
+from gpualert_common.removal import remove_record
 from gpualert_common.structs import replace
 from tests.profiles.composed_profiles import COMPUTING, LOADING, WAITING, make_profile
 from tests.scenarios.scene import Scene
@@ -33,7 +34,9 @@ SOUND = make_profile({LOADING: 40, WAITING: 60}, {COMPUTING: 200})
 @pytest.fixture
 def record(tmp_path: Path) -> Iterator[Record]:
     """Return the record of a run."""
-    made = Scene(code=0, seconds=30.0).record(tmp_path)
+    runs = tmp_path / "runs"
+    runs.mkdir(mode=0o700)
+    made = Scene(code=0, seconds=30.0).record(runs)
     yield made
     made.close()
 
@@ -69,6 +72,14 @@ def test_no_room(record: Record) -> None:
     with pytest.raises(OSError, match="not a directory"):
         store_profile(record, SOUND)
     assert list_stored(record) == []
+
+
+def test_removal(record: Record) -> None:
+    """A record that is removed takes its profiles with it."""
+    path = store_profile(record, SOUND)
+    record.close()
+    remove_record(Record.open(record.path), force=True)
+    assert not os.path.exists(path)
 
 
 def test_link(record: Record, tmp_path: Path) -> None:

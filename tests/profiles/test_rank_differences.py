@@ -66,7 +66,7 @@ def test_slow_everywhere() -> None:
 
 
 def test_library_that_takes_the_time() -> None:
-    """Where a library takes the time, its function is named with the one that called it."""
+    """A library that takes the time is named by its function and the one that called it."""
     direct = (MAIN, TRAIN, LINEAR)
     fast, slow = {direct: 100, WAITING: 900}, {direct: 900, WAITING: 100}
     assert summarize(make_profile(fast, slow, fast), "/job") == (

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import signal
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from gpualert_common.profiles.profile_files import read_profiles
 from gpualert_common.profiles.rank_texts import summarize
-from gpualert_common.record import CAPTURE_TAKEN, Record
-from tests.supervised import Lab, Supervised, breaking, python, until
+from gpualert_common.record import CAPTURE_TAKEN, VERDICT, Record
+from tests.supervised import PYTHON, Lab, Supervised, breaking, python, until
 
-QUICK = """
+FLAG = "TEST_SLOW_FLAG"
+"""Variable with the path of a file: once it exists, the steps of the training are slow."""
+QUICK = f"""
+import os
 import gpualert_common.diagnose.warning_monitor as m; m.PERIOD_S = 0.2; m._LONGEST_PAUSE_S = 0.2
 from gpualert_common.diagnose import thresholds as t
-t.PACE_WINDOW_S, t.PACE_WINDOWS = 0.5, 2
+t.PACE_WINDOW_S, t.PACE_WINDOW_STEPS, t.PACE_WINDOWS = 0.5, 2, 2
+from gpualert_common.diagnose.step_pace import StepPositions
+add = StepPositions.add
+def add_and_slow_down(self, at, step):
+    add(self, at, step)
+    if len(self._early) >= t.PACE_WINDOWS:
+        open(os.environ["{FLAG}"], "w").close()
+StepPositions.add = add_and_slow_down
 """
-"""Watches the pace in windows of half a second."""
-SLOWING = """
-import time
+"""Watches the pace in windows of half a second; slows the training once it knows its beginning."""
+SLOWING = f"""
+import os, time
 def load_batch(seconds): time.sleep(seconds)
 print("ready", flush=True)
 for step in range(1, 100_000):
-    load_batch(0.01 if step < 400 else 0.1)
-    print(f"step {step} loss {5 / step + 1:.4f}", flush=True)
+    load_batch(0.5 if os.path.exists(os.environ["{FLAG}"]) else 0.01)
+    print(f"step {{step}} loss {{5 / step + 1:.4f}}", flush=True)
 """
 BROKEN = """
 import subprocess, sys
@@ -34,9 +46,11 @@ hooks.RunHooks.start_capture = lambda _self, _wanted: subprocess.Popen(
 
 
 @pytest.fixture(autouse=True)
-def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sample the runs, as they are by default."""
+def flag(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Sample the runs, as they are by default; return the file that slows the training down."""
     monkeypatch.setenv("GPUALERT_OBSERVE", "true")
+    monkeypatch.setenv(FLAG, str(tmp_path / "slow"))
+    return tmp_path / "slow"
 
 
 def launch(lab: Lab, *options: str, code: str = QUICK) -> Supervised:
@@ -54,12 +68,12 @@ def stop(run: Supervised) -> None:
     assert run.wait() == 128 + signal.SIGTERM
 
 
-@pytest.mark.parametrize("kind", ["profile", "trace"])
+@pytest.mark.parametrize("kind", ["profile", pytest.param("trace", marks=pytest.mark.nightly)])
 def test_slow_steps_are_captured(kind: str, lab: Lab) -> None:
     """A run whose steps become slow has a profile, which names the place; also for a trace of a
     program without PyTorch, where the event says so."""
     run = launch(lab, "--on-slowdown", kind)
-    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the profile", 60)
+    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the profile", 120)
     (_path, profile), *others = read_profiles(run.record)
     assert not others
     assert profile.reason == event.fields["reason"] == "steps slower than at its beginning"
@@ -68,10 +82,12 @@ def test_slow_steps_are_captured(kind: str, lab: Lab) -> None:
     stop(run)
 
 
-def test_off_unless_configured(lab: Lab) -> None:
+def test_off_unless_configured(lab: Lab, flag: Path) -> None:
     """Without the option a run that becomes slow is neither watched nor captured."""
     run = launch(lab)
-    run.wait_for_output(b"step 430 ")
+    run.wait_for_output(b"step 200 ")
+    flag.touch()
+    run.wait_for_output(b"step 210 ")
     stop(run)
     names = {event.name for event in run.record.events()}
     assert not names & {CAPTURE_TAKEN, "warning_raised"}
@@ -82,21 +98,41 @@ def test_off_unless_configured(lab: Lab) -> None:
     ("program", "problem"),
     [
         ("print('no place for it'); raise SystemExit(1)", "no place for it"),
-        ("raise SystemExit(3)", "the program exited with 3"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "the program exited with -9"),
     ],
 )
 def test_capture_that_fails(program: str, problem: str, lab: Lab) -> None:
     """A capture that fails is an event of the record with its reason; the run goes on."""
     run = launch(lab, "--on-slowdown", "profile", code=QUICK + BROKEN.format(program=program))
-    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the event", 60)
+    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the event", 120)
     assert event.fields["problem"] == problem
     stop(run)
 
 
-def test_capture_that_never_ends(lab: Lab) -> None:
+def test_capture_that_never_ends(lab: Lab, tmp_path: Path) -> None:
     """A capture that hangs delays neither a stop nor the exit status."""
-    program = "import time; print('begun', flush=True); time.sleep(1000)"
+    begun = tmp_path / "begun"
+    program = f"import time; open({str(begun)!r}, 'w').close(); time.sleep(1000)"
     run = launch(lab, "--on-slowdown", "profile", code=QUICK + BROKEN.format(program=program))
-    run.wait_for_output(b"step 480 ")
+    until(begun.exists, "the begin of the capture", 120)
     stop(run)
+
+
+@pytest.mark.nightly
+def test_rank_that_becomes_slow(lab: Lab, flag: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace is taken when rank 1 becomes slow, and the verdict names it with this evidence."""
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())  # a socket has a short path
+    stop_file, training = lab.home / "stop", str(Path(__file__).with_name("slowing_ranks.py"))
+    torchrun = (PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    command = (*torchrun, training, str(flag), str(stop_file))
+    process = lab.start((*breaking(QUICK), "run", "-q", "--on-slowdown", "trace", "--", *command))
+    record = Record.open(str(until(lab.records, "a record")[0]))
+    event = until(lambda: record.event(CAPTURE_TAKEN), "the trace", 300)
+    assert event.fields["problem"] == ""
+    stop_file.touch()
+    assert process.wait(120) == 0
+    verdict = until(lambda: record.read_json(VERDICT), "the verdict")
+    assert (verdict["cause"], verdict["details"]["rank"]) == ("straggler", 1)
+    (claim,) = [one for one in verdict["shows"] if one["source"] == "trace"]
+    assert "rank 1 is slower by" in claim["claim"]
+    assert claim["rank"] == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpualert_common.supervise.helper_process import HelperProcess
+from gpualert_common.supervise.helper_process import HelperProcess, StartedBefore
 
 KILLED, FINISHED = "kill -KILL $$", "exit 0"
 
@@ -54,6 +54,36 @@ def test_failing_starts() -> None:
     problems = [problem for age in range(100) if (problem := helper.update(float(age)))]
     assert len(tries) == 3
     assert problems == ["no memory"] * 3
+
+
+def test_helper_started_before() -> None:
+    """A helper that was started before is started again once it is gone, and never killed."""
+    first = subprocess.Popen(["sleep", "600"])
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(["sleep", "600"]))
+        return started[-1]
+
+    helper = HelperProcess(
+        "tracing",
+        start,
+        restart_pauses_s=(1.0,),
+        running=StartedBefore(first.pid),
+        ends_itself=True,
+    )
+    assert helper.update(5.0) == ""
+    assert started == []
+    first.kill()
+    first.wait()
+    helper.update(6.0)
+    helper.update(8.0)
+    (second,) = started
+    helper.stop()
+    helper.reap()
+    assert second.poll() is None
+    second.kill()
+    second.wait()
 
 
 def _failing(tries: list[float]) -> Callable[[], subprocess.Popen[bytes]]:

@@ -8,16 +8,13 @@ from collections.abc import Sequence
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json
-from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.trace_text import render_analysis
-from gpualert_common.structs import to_builtins
-from gpualert_common.traces.analysis import TraceAnalysis
 from gpualert_common.traces.analyzer import analyse_traces
 from gpualert_common.traces.merging import merge_traces
 from gpualert_common.traces.trace_file import read_head
-from gpualert_common.traces.trace_finding import describe_analysis
+from gpualert_common.traces.trace_finding import encode_with_finding
 from gpualert_common.traces.trace_source import TraceSource
 
 
@@ -50,16 +47,11 @@ def execute(options: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"--merge {options.merge}: {error.strerror}") from None
     if options.json:
-        printing.print_json(format_json(analysis))
+        printing.print_json(encode_with_finding(analysis))
     else:
         text = TextSanitizer(NoMasks())
         printing.print_lines(*render_analysis(analysis, text, is_full=options.full))
     return 1 if analysis.left_out else 0
-
-
-def format_json(analysis: TraceAnalysis) -> dict[str, object]:
-    """Return an analysis with its finding."""
-    return {**encode(analysis), "finding": to_builtins(describe_analysis(analysis))}
 
 
 def _name_ranks(paths: Sequence[str]) -> list[TraceSource]:

@@ -13,10 +13,20 @@ from gpualert_common.cli.records import find_record
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.kineto.requests import DEFAULT_DURATION_S, TracedProcess, TraceRequest
-from gpualert_common.kineto.stored_traces import MERGED, StoredTrace, list_traces, open_trace_file
+from gpualert_common.kineto.stored_traces import (
+    MERGED,
+    StoredTrace,
+    list_traces,
+    open_trace_file,
+)
+from gpualert_common.kineto.trace_analyses import read_analysis
+from gpualert_common.record import Record
 from gpualert_common.report import formatting
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
+from gpualert_common.report.trace_text import render_analysis
 from gpualert_common.spec import SCHEMA
-from gpualert_common.trace_request import merge_trace, take_trace
+from gpualert_common.trace_request import complete_trace, take_trace
+from gpualert_common.traces.trace_finding import encode_with_finding
 
 _MOST_RANKS = 4096
 _CHUNK_BYTES = 1 << 20
@@ -39,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ranks",
-        type=_parse_ranks,
+        type=parse_ranks,
         default=(),
         metavar="RANKS",
         help="only these ranks, such as 0,3 or 0-7 (default: all on this machine)",
@@ -56,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", metavar="FILE", help="also write the merged trace there, compressed by gzip"
     )
+    parser.add_argument("--full", action="store_true", help="details of all ranks")
     add_json(parser)
     add_run(parser, "last", "last")
 
@@ -70,7 +81,7 @@ def execute(options: argparse.Namespace) -> int:
         traces = [one for one in list_traces(record) if one.result is not None]
         if not traces:
             raise UsageError(f"{record.run_id} has no traces")
-        _print_traces(record.run_id, traces, is_json=options.json)
+        _print_traces(record, traces, options)
         return 0
     request = TraceRequest(
         at=time.time(),
@@ -86,10 +97,10 @@ def execute(options: argparse.Namespace) -> int:
         )
 
     trace = take_trace(record, request, report_begin, is_forced=options.force)
-    problem = merge_trace(trace)
+    problem = complete_trace(trace)
     if problem:
         printing.print_notes(f"gpualert: {problem}")
-    _print_traces(record.run_id, [trace], is_json=options.json)
+    _print_traces(record, [trace], options)
     if options.output:
         _write_output(options.output, trace)
     processes = () if trace.result is None else trace.result.processes
@@ -105,24 +116,31 @@ def _write_output(path: str, trace: StoredTrace) -> None:
         raise UsageError(f"{path}: not written: no merged trace: {error.strerror}") from None
 
 
-def _print_traces(run_id: str, traces: list[StoredTrace], *, is_json: bool) -> None:
-    if is_json:
-        value = {"run_id": run_id, "traces": [_to_json(one) for one in traces]}
+def _print_traces(record: Record, traces: list[StoredTrace], options: argparse.Namespace) -> None:
+    if options.json:
+        value = {"run_id": record.run_id, "traces": [_to_json(one) for one in traces]}
         printing.print_json({"schema": SCHEMA, **value})
         return
+    text = TextSanitizer(NoMasks())
     for number, trace in enumerate(traces):
-        printing.print_lines(*([""] if number else []), *_format_trace(trace))
+        lines = _format_trace(trace)
+        analysis = read_analysis(trace)
+        if analysis is not None:
+            lines += ["", *render_analysis(analysis, text, is_full=options.full)]
+        printing.print_lines(*([""] if number else []), *lines)
 
 
 def _to_json(trace: StoredTrace) -> dict[str, object]:
     """Return a trace with its request and its result."""
     result = None if trace.result is None else encode(trace.result)
+    analysis = read_analysis(trace)
     return {
         "name": trace.name,
         "path": trace.path,
         "merged": trace.merged_path or None,
         "request": encode(trace.request),
         "result": result,
+        "analysis": None if analysis is None else encode_with_finding(analysis),
     }
 
 
@@ -146,7 +164,7 @@ def _format_process(one: TracedProcess) -> str:
     return f"{name}: {one.file} ({one.trace_bytes / 1e6:.1f} MB uncompressed)"
 
 
-def _parse_ranks(text: str) -> tuple[int, ...]:
+def parse_ranks(text: str) -> tuple[int, ...]:
     """Return ranks, given as "0,3" or "0-7".  For argparse: raises ArgumentTypeError."""
     ranks: list[int] = []
     for part in text.split(","):
@@ -155,7 +173,7 @@ def _parse_ranks(text: str) -> tuple[int, ...]:
         if not all(one.isascii() and one.isdecimal() and len(one) < 10 for one in ends):
             raise argparse.ArgumentTypeError(f"{text!r} is not a list of ranks such as 0,3 or 0-7")
         low, high = map(int, ends)
-        if high - low >= _MOST_RANKS:
-            raise argparse.ArgumentTypeError(f"{text!r} has more than {_MOST_RANKS} ranks")
+        if not low <= high < low + _MOST_RANKS:
+            raise argparse.ArgumentTypeError(f"{part!r} is no range of at most {_MOST_RANKS} ranks")
         ranks += range(low, high + 1)
     return tuple(sorted(set(ranks)))

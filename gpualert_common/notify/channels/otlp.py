@@ -149,7 +149,7 @@ def make_request(message: Message) -> dict[str, object]:
     """Return the request with one log record, in the JSON form of its protocol buffer."""
     import time
 
-    from gpualert_common import __version__
+    from gpualert_common._version import __version__
 
     event = message.event
     severity = "INFO" if event is None else event.severity

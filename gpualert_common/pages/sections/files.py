@@ -132,4 +132,4 @@ def _read_frozen(run: ReportedRun, room: Room) -> Manifest | None:
     return Manifest("", rows, left_out, run.text.paragraphs(changes.notes[:_MOST_NOTES]))
 
 
-SECTION = Section("Artifacts", order=80, most_bytes=50_000, collect=_collect)
+SECTION = Section("Artifacts", order=80, most_bytes=40_000, collect=_collect)

@@ -57,4 +57,4 @@ def _make_dump(run: ReportedRun, dump: Dump, room: Room) -> StackDump:
     return StackDump(run.format_time(dump.at), tuple(head), shown, len(groups) - len(shown))
 
 
-SECTION = Section("Stacks", order=60, most_bytes=80_000, collect=_collect)
+SECTION = Section("Stacks", order=60, most_bytes=70_000, collect=_collect)

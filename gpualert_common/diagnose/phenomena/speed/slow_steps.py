@@ -18,6 +18,8 @@ _KIND = "slow_steps"
 _BY_TRACE, _BY_PROFILE = 0.8, 0.6
 """Confidences: a trace has the waits of all ranks; a profile has shares of their time."""
 
+_UNKNOWN = "whether the GPU of that rank, its host, or its own share of the work is the reason"
+
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
     """Yield what each capture shows."""
@@ -35,8 +37,13 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             over=frozenset(("none",)),
             kind=_KIND,
             claims=(Claim(because, capture.source, rank=capture.late_rank),),
-            details={"rank": capture.late_rank},
+            details={"rank": capture.late_rank, "finding": _capitalize(capture.text)},
+            cannot_decide=(_UNKNOWN,),
         )
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _weigh(evidence: Evidence, capture: Capture) -> Weight:

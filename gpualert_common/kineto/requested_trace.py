@@ -1,0 +1,139 @@
+"""A request for a trace from its discovery in the record to its result there."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import suppress
+
+from gpualert_common.codec import encode
+from gpualert_common.errors import RecordError
+from gpualert_common.kineto import stored_traces
+from gpualert_common.kineto.clients import Clients
+from gpualert_common.kineto.daemon_launch import TRACES
+from gpualert_common.kineto.requests import TraceRequest, TraceResult
+from gpualert_common.kineto.session import TraceSession
+from gpualert_common.kineto.stored_traces import RAW, RESULT, StoredTrace
+from gpualert_common.kineto.targets import Targets, find_targets
+from gpualert_common.record import Record
+
+
+class RequestedTrace:
+    """The oldest request without a result, if there is one.
+
+    Its processes are looked for in a thread, since that reads /proc of the whole machine.
+    """
+
+    def __init__(self, record: Record, leader: int, marker: str, clients: Clients) -> None:
+        self._record = record
+        self._leader = leader
+        self._marker = marker
+        self._clients = clients
+        self._request: StoredTrace | None = None
+        self._targets = Targets()
+        self._problem = "no thread could be started"
+        self._session: TraceSession | None = None
+        self._search = threading.Thread(target=self._find, daemon=True)
+        with suppress(RuntimeError):
+            self._search.start()
+
+    @property
+    def has_request(self) -> bool:
+        """True if there was a request."""
+        return self._request is not None
+
+    def _find(self) -> None:
+        """Find the request and its processes."""
+        self._problem = "its processes cannot be read"
+        self._request = _find_pending(self._record)
+        if self._request is None:
+            return
+        request = self._request.request
+        problem = request.find_problem()
+        try:
+            if not problem:
+                self._targets = find_targets(self._leader, self._marker, request.ranks)
+                problem = "" if self._targets.processes else _describe_missing(request)
+        except OSError as error:
+            problem = f"its processes cannot be read: {error.strerror}"
+        self._problem = problem
+
+    def configure(self, pid: int) -> str:
+        """Return the configuration for a process that asks now; "" for none."""
+        return "" if self._session is None else self._session.configure(pid)
+
+    def update(self) -> bool:
+        """Continue; True when there is no request, or its result is stored."""
+        if self._search.is_alive():
+            return False
+        if self._request is None:
+            return True
+        if self._session is None and not self._problem:
+            self._begin(self._request)
+        if self._session is None:
+            _store(self._record, self._request.name, TraceResult(problem=self._problem))
+            return True
+        if not self._session.update():
+            return False
+        self.close()
+        return True
+
+    def close(self) -> None:
+        """Store what there is; each process without a file has its reason."""
+        if self._session is None or self._request is None:
+            return
+        result = self._session.finish()
+        self._session = None
+        _store(self._record, self._request.name, result)
+        self._note("trace_complete", [one.pid for one in result.processes if one.file])
+
+    def _begin(self, stored: StoredTrace) -> None:
+        raw = os.path.join(stored.path, RAW)
+        try:
+            os.mkdir(raw, 0o700)
+            self._session = TraceSession(
+                stored.request, self._targets, self._clients, stored.path, raw
+            )
+        except OSError as error:
+            self._problem = f"no trace can be stored: {error.strerror}"
+            return
+        self._note("trace_begun", sorted(one.pid for one in self._targets.processes.values()))
+
+    def _note(self, event: str, pids: list[int]) -> None:
+        """Note an event in the record: it may explain a process that crashes meanwhile."""
+        name = "" if self._request is None else self._request.name
+        with suppress(OSError):
+            self._record.append_event(event, trace=name, pids=pids)
+
+
+def fail_unfinished(record: Record) -> None:
+    """Store a result for each trace that an earlier daemon had begun."""
+    for name in stored_traces.list_names(record):
+        if os.path.isdir(os.path.join(record.path, TRACES, name, RAW)):
+            _store(record, name, TraceResult(problem="the tracing daemon died; try again"))
+
+
+def _find_pending(record: Record) -> StoredTrace | None:
+    for name in stored_traces.list_names(record):
+        try:
+            stored = stored_traces.read_trace(record, name)
+        except RecordError:
+            continue
+        if stored.result is None:
+            return stored
+    return None
+
+
+def _store(record: Record, name: str, result: TraceResult) -> None:
+    """Store a result, and remove what PyTorch wrote."""
+    with suppress(OSError, RecordError):
+        folder = stored_traces.open_trace(record, name)
+        stored_traces.remove_folder(os.path.join(folder.path, RAW))
+        folder.write_json(RESULT, encode(result))
+
+
+def _describe_missing(request: TraceRequest) -> str:
+    """Return why there is no process to trace."""
+    if not request.ranks:
+        return "no process of the run can be traced"
+    return f"the run has no rank {', '.join(map(str, request.ranks))} on this machine"

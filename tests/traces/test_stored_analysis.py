@@ -1,0 +1,110 @@
+"""Analyses in the record of a run, and the section of the report that shows the newest one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.codec import encode
+from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
+from gpualert_common.kineto.stored_traces import StoredTrace, add_request, open_trace, read_trace
+from gpualert_common.kineto.trace_analyses import ANALYSIS, analyse_stored, read_newest_analysis
+from gpualert_common.record import Record
+from gpualert_common.run_report import make_report
+from tests.pages.page_outline import PageOutline
+from tests.scenarios.scene import Scene
+from tests.traces.composed import ComposedTrace
+from tests.traces.test_slow_ranks import Work, compose
+
+HOSTILE = "<script>alert(1)</script><img src=x>\u202e\x1b[31m{{ 7*7 }}"
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Record:
+    """Return the record of a short run."""
+    return Scene(code=1, seconds=30.0).record(tmp_path)
+
+
+def store(record: Record, traces: list[ComposedTrace], at: float = 1.5e9) -> StoredTrace:
+    """Return a trace in the record, as the daemon leaves it."""
+    name = add_request(record, TraceRequest(at=at))
+    folder = open_trace(record, name)
+    processes = []
+    for one in traces:
+        file = f"rank-{one.rank}.json.gz"
+        one.write(Path(folder.path, file))
+        processes.append(TracedProcess(f"rank:{one.rank}", one.pid, file))
+    result = TraceResult(start_at=at, duration_s=2.0, processes=tuple(processes))
+    folder.write_json("result.json", encode(result))
+    return read_trace(record, name)
+
+
+def slow_traces() -> list[ComposedTrace]:
+    """Return the traces of four ranks, of which rank 1 logs for longer."""
+    return compose(lambda rank, _: Work(cpu_us=2200) if rank == 1 else Work(), 4)
+
+
+def test_an_analysis_is_made_once(record: Record) -> None:
+    """It stays when the files of the ranks have been removed."""
+    trace = store(record, slow_traces())
+    assert read_newest_analysis(record) is None
+    first = analyse_stored(trace)
+    for file in Path(trace.path).glob("*.gz"):
+        file.unlink()
+    assert analyse_stored(trace) == first
+    newest = read_newest_analysis(record)
+    assert newest is not None
+    assert (newest.trace.name, newest.analysis) == (trace.name, first)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"schema": 99}', '{"schema": 1, "ranks": 5}'])
+def test_a_damaged_analysis_is_made_again(record: Record, content: str) -> None:
+    """The report goes on without it until then, and shows an older one."""
+    old = store(record, slow_traces())
+    analyse_stored(old)
+    trace = store(record, slow_traces(), at=1.6e9)
+    Path(trace.path, ANALYSIS).write_text(content)
+    newest = read_newest_analysis(record)
+    assert newest is not None
+    assert newest.trace.name == old.name
+    delay = analyse_stored(trace).comparison.delay
+    assert delay is not None
+    assert delay.rank == "rank:1"
+    assert json.loads(Path(trace.path, ANALYSIS).read_text())["ranks"]
+
+
+def test_the_report_has_a_section(record: Record) -> None:
+    """It names the slow rank and the reason, and has a row for each rank."""
+    analyse_stored(store(record, slow_traces()))
+    page = PageOutline(make_report(record))
+    [section] = [one for one in page.find("section") if one.id == "step_times"]
+    assert "Rank 1 is slower by gaps in which its GPU waits for the CPU" in section.text
+    assert "train.py(30): log" in section.text
+    rows = [one for one in page.find("tr") if section in one.parents]
+    assert len(rows) == 1 + 4
+    assert page.faults == []
+
+
+def test_names_of_a_trace_are_text_in_the_report(record: Record) -> None:
+    """Names of kernels, operators and ranks come from the training."""
+    traces = slow_traces()
+    for one in traces:
+        for event in one.events:
+            if event["name"] == "train.py(30): log":
+                event["name"] = HOSTILE
+    analyse_stored(store(record, traces))
+    page = make_report(record)
+    assert "<script>alert(1)" not in page
+    assert "<img src=x>" not in page
+    assert "\u202e" not in page
+    assert PageOutline(page).faults == []
+
+
+def test_many_ranks_fit_into_the_section(record: Record) -> None:
+    """Some rows are left out, and their number is given."""
+    analyse_stored(store(record, compose(lambda _rank, _step: Work(), ranks=48, steps=3)))
+    page = PageOutline(make_report(record))
+    [section] = [one for one in page.find("section") if one.id == "step_times"]
+    assert "And 16 more ranks" in section.text
