@@ -8,21 +8,32 @@ from contextlib import suppress
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.record import EXIT, Record
 from gpualert_common.record_locations import open_records
-from gpualert_common.removal import remove_record
+from gpualert_common.removal import measure_size, remove_record
 
 MADE_BY_AGENT = "watched_by_agent"
 """Event: an agent begins, or continues, to watch the process of the record."""
 MOST_RECORDS = 1000
 """Ended ones that are kept: weeks of a busy node.  Those of other runs never count."""
+MOST_RECORDS_BYTES = 10 << 30
+"""Of all of them: a thousand usual ones take a tenth of that."""
 
 
-def remove_old_records(places: Iterable[str], most: int = MOST_RECORDS) -> None:
+def remove_old_records(
+    places: Iterable[str], most: int = MOST_RECORDS, most_bytes: int = MOST_RECORDS_BYTES
+) -> None:
     """Remove the oldest ended records of the agent, except for the newest *most*.
+
+    These take *most_bytes* on the disk at most.
 
     A record that ``gpualert prune`` would keep, as one with an alert that is not delivered, stays.
     """
-    paths = [record.path for record in open_records(places) if _is_removable(record)]
-    for path in paths[: max(0, len(paths) - most)]:
+    sizes = {one.path: measure_size(one) for one in open_records(places) if _is_removable(one)}
+    kept = total = 0
+    for path, size in reversed(sizes.items()):
+        total += size
+        if kept < most and total <= most_bytes:
+            kept += 1
+            continue
         with suppress(GPUAlertError, OSError):
             remove_record(Record.open(path))
 

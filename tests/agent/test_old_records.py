@@ -28,10 +28,18 @@ def test_oldest_are_removed(tmp_path: Path) -> None:
     made[0].remove(EXIT)
     make(tmp_path, "20260101-000000-000000-bbbb", is_of_agent=False)
     remove_old_records([str(tmp_path)], most=2)
-    left = sorted(os.listdir(tmp_path / "runs"))
+    left = sorted(name for name in os.listdir(tmp_path / "runs") if not name.startswith("."))
     assert left == [
         "20260101-000000-000000-aaaa",
         "20260101-000000-000000-bbbb",
         "20260104-000000-000000-aaaa",
         "20260105-000000-000000-aaaa",
     ]
+
+
+def test_size_of_all(tmp_path: Path) -> None:
+    """Of records that take more than the limit together, the oldest go."""
+    made = [make(tmp_path, f"2026010{day}-000000-000000-aaaa") for day in range(1, 4)]
+    (Path(made[1].path) / "output.log").write_bytes(bytes(1 << 20))
+    remove_old_records([str(tmp_path)], most_bytes=1 << 20)
+    assert os.listdir(tmp_path / "runs") == [made[2].run_id]
