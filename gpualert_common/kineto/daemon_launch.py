@@ -102,7 +102,9 @@ def restart_daemon(record: Record) -> Popen[bytes]:
     if not isinstance(directory, str) or not is_socket_directory(directory):
         raise OSError(None, "the run has no socket for PyTorch")
     marker = run_marker(record.run_id)
-    return start_program(_DAEMON, record.path, marker, directory, helper_of=record.run_id)
+    return start_program(
+        _DAEMON, record.path, marker, directory, helper_of=record.run_id, is_long_lived=True
+    )
 
 
 def remove_left_sockets(record: Record) -> None:
@@ -136,6 +138,7 @@ def _start_daemon(record: Record, directory: str) -> TracingDaemon:
             helper_of=record.run_id,
             stdin=reading,
             pass_fds=(bound.fileno(),),
+            is_long_lived=True,
         )
     except OSError:
         os.close(writing)
