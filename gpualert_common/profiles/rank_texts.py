@@ -43,7 +43,7 @@ def summarize(profile: Profile, cwd: str | None = None) -> str:
     tree = profile.trees[0]
     hot = list_hot_places(profile, tree, cwd, most=2)
     places = " and ".join(f"{_percent(one.share)} in {one.text}" for one in hot)
-    is_one = sum(map(bool, tree.samples)) == 1
+    is_one = tree.kind is TreeKind.MAIN and sum(map(bool, tree.samples)) == 1
     verb = "spends its time so" if is_one else "spend their time alike"
     return f"{name_tree(profile, tree)} {verb}: {places or 'no place has 1 % of it'}"
 

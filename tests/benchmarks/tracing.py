@@ -19,7 +19,8 @@ MOST_LAUNCH_MS = 10.0
 MOST_IDLE_PERCENT = 1.0
 """Of the step time of a training that nobody traces."""
 _ROUNDS = 5
-_TRAINS_S = 24
+_TRAINS_S = 12
+_TRACED_WITHIN_S = 120
 _SETTLING_S = 3.0
 """Time in which PyTorch allocates its memory."""
 _TRACED_S = 2.0
@@ -74,15 +75,19 @@ def _train(
     bench: Bench, options: tuple[str, ...], *, is_traced: bool = False
 ) -> Callable[[], float]:
     """Return a function that trains, and returns the median duration of a step."""
-    notes = bench.notes / "steps"
+    notes, stop = bench.notes / "steps", bench.notes / "stop"
     run_command = [bench.ours.program, "run", "--quiet", "--no-observe", *options, "--"]
-    training = [sys.executable, _PROGRAM, str(_TRAINS_S), str(notes)]
+    seconds = _TRACED_WITHIN_S if is_traced else _TRAINS_S
+    training = [sys.executable, _PROGRAM, str(seconds), str(stop), str(notes)]
 
     def run() -> float:
+        stop.unlink(missing_ok=True)
         process = subprocess.Popen(
             [*run_command, *training], cwd=bench.scratch, env=bench.environment
         )
         window = _trace(bench) if is_traced else None
+        if is_traced:
+            stop.touch()
         assert process.wait() == 0
         steps = [tuple(map(float, line.split())) for line in notes.read_text().splitlines()]
         if window is None:

@@ -1,11 +1,12 @@
 """A training of two small layers that notes how long its steps take.
 
-Arguments: the seconds that it trains, and the file for its notes, one line for each tenth of a
-second: the time, and the median duration of a step there, in seconds.
+Arguments: the seconds that it trains at most, a file that ends it, and the file for its notes, one
+line for each tenth of a second: the time, and the median duration of a step there, in seconds.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -15,7 +16,7 @@ import torch
 _PART_S = 0.1
 
 
-def main(seconds: str, path: str) -> None:
+def main(seconds: str, stop: str, path: str) -> None:
     """Train, then write the notes."""
     torch.set_num_threads(1)
     model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 1))
@@ -35,6 +36,8 @@ def main(seconds: str, path: str) -> None:
         if now >= next_part:
             notes.append((now, statistics.median(part)))
             part, next_part = [], now + _PART_S
+            if os.path.exists(stop):
+                break
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(f"{at} {duration}\n" for at, duration in notes)
 

@@ -109,7 +109,7 @@ def test_stopped_rank(lab: Lab) -> None:
     pid = find_rank(run, 1)
     os.kill(pid, signal.SIGSTOP)
     until(lambda: _get_state(pid) == "T", "the rank to be stopped")
-    for options in ((), ("--native",)):
+    for options in ((), ("--native", "--rate", "100")):
         _value, taken = take(lab, "--duration", "400ms", *options)
         assert [one.problem for one in taken.ranks] == ["", "a signal has stopped it"]
         assert taken.ranks[1].samples > 10
