@@ -62,7 +62,7 @@ def describe_difference(profile: Profile, one: RankDifference, cwd: str | None =
     place += f", called by {name_frame(one.caller, cwd)}" if one.caller is not None else ""
     place += " outside collective operations" if one.is_outside_waits else ""
     rest = [column for column in range(len(profile.ranks)) if column not in one.ranks]
-    others = _name_columns(profile, rest) if len(rest) == 1 else "the others"
+    others = f"{_name_columns(profile, rest)} only" if len(rest) == 1 else "the others"
     middle = " (median)" if len(rest) > 1 else ""
     return (
         f"{ranks} {verb} {_percent(one.share)} of {whose} time in {place}, {others} "

@@ -46,7 +46,7 @@ def test_sentence() -> None:
         "rank 3 spends 62 % of its time in load_batch (data.py:41), the others 4 % (median)"
     )
     assert summarize(make_profile(slow, fast), "/job") == (
-        "rank 0 spends 62 % of its time in load_batch (data.py:41), rank 1 4 %"
+        "rank 0 spends 62 % of its time in load_batch (data.py:41), rank 1 only 4 %"
     )
     assert summarize(make_profile(fast, slow, fast, slow, fast), "/job").startswith(
         "ranks 1, 3 spend 62 % of their time in load_batch"
