@@ -19,10 +19,7 @@ import torch
 import torch.distributed as dist
 from torch.profiler import ProfilerActivity, profile, schedule
 
-STEPS = 5
-DELAY_S = 0.08
-USUAL_S = {"input": 0.02, "sleep": 0.03, "compute": 0.02}
-MODES = ("even", *USUAL_S)
+from tests.traces.known_plan import DELAY_S, MODES, STEPS, USUAL_S
 
 
 class SlowData:

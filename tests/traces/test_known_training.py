@@ -21,7 +21,7 @@ from gpualert_common.traces.analysis import (
 from gpualert_common.traces.analyzer import analyse_traces
 from gpualert_common.traces.trace_source import TraceSource
 from tests.supervised import PROGRAM, PYTHON
-from tests.traces.known_training import DELAY_S, MODES, STEPS
+from tests.traces.known_plan import DELAY_S, MODES, STEPS
 
 pytestmark = pytest.mark.e2e
 
