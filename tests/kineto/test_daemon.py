@@ -5,17 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import select
 import signal
 import socket
 import stat
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from gpualert_common import run
-from tests.kineto.asking_program import ask, open_client
+from tests.kineto.asking_program import ask, open_client, send_question
 from tests.kineto.asking_runs import (
     ASKING,
     TRACING,
@@ -207,6 +209,24 @@ def test_supervisor_killed(lab: Lab, sockets: Path) -> None:
 def _is_supervised(lab: Lab) -> bool:
     """True while a process of ``gpualert run`` lives; its recorder is a fork of it."""
     return any("gpualert_common run" in command for command in lab.living().values())
+
+
+def test_process_that_is_behind(lab: Lab) -> None:
+    """A process that read an answer too late gets one less, and is up to date again."""
+    asking = launch_asking(lab, "silent")
+    directory = str(read_directory(asking.record))
+    with open_client(directory) as client:
+        send_question(client, directory, os.getpid())
+        select.select([client], [], [], 5)
+        read_at = time.monotonic() + 0.3
+        while time.monotonic() < read_at:
+            select.select([], [], [], 0.05)
+        assert ask(client, directory, os.getpid()) == {}, "this is the late answer"
+        client.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            client.recv(100)
+        send_question(client, directory, os.getpid())
+        assert len(client.recv(100)) == 40
 
 
 def test_survivors(lab: Lab, sockets: Path) -> None:
