@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpualert_common import recover
 from gpualert_common.errors import UsageError
+from gpualert_common.live_leader import find_live_leader
 from gpualert_common.processes.marker import run_marker
 from gpualert_common.profiles.profile import Profile, change_names
 from gpualert_common.profiles.profile_collection import take_profile_of
@@ -11,7 +11,6 @@ from gpualert_common.profiles.profile_files import store_profile
 from gpualert_common.profiles.py_spy_sampler import SamplingOptions
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
-from gpualert_common.report.wording import describe_place
 from gpualert_common.spec import ON_REQUEST
 from gpualert_common.structs import Struct
 
@@ -36,15 +35,7 @@ def take_profile(
     It takes the duration of the options and some seconds.  Raises UsageError for a run that is not
     visible from here, has ended, or has no process whose Python stacks can be sampled.
     """
-    if recover.is_remote(record):
-        spec = record.spec
-        place = describe_place(recover.locate(spec), spec.host)
-        raise UsageError(f"{record.run_id} runs on {place}; take its profile there")
-    if not recover.is_in_progress(record):
-        raise UsageError(f"{record.run_id} has ended; it has no processes any more")
-    leader = record.leader_pid
-    if leader is None:
-        raise UsageError(f"{record.run_id} is being launched; try again")
+    leader = find_live_leader(record, "profile")
     profile = take_profile_of(leader, run_marker(record.run_id), reason, options, ranks)
     if not profile.trees:
         raise UsageError(f"{record.run_id}: {_explain(profile, ranks)}")

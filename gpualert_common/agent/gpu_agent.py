@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import select
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ from gpualert_common.agent.watched_records import list_unended, prepare_watch
 from gpualert_common.api import make_spec
 from gpualert_common.errors import UsageError
 from gpualert_common.launch.signals import STOPS, Inbox
+from gpualert_common.processes.host import HOST_PID_NAMESPACE, pid_namespace
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.record_locations import choose_state_dir, list_places
 from gpualert_common.settings import Setting
@@ -41,6 +43,10 @@ _ANSWER_S = 0.5
 _FORGET_AFTER_TURNS = 6
 """A process that is not watched is examined again after a minute: its supervisor may have died."""
 _CLEAN_EVERY_S = 3600.0
+_FOREIGN_NUMBERS = (
+    "this container has process numbers of its own, and NVML names those of the host: run it with "
+    "those of the host (hostPID)"
+)
 _UNWATCHED, _LEFT_OUT = GroupKey(GroupKind.TREE, "unwatched"), GroupKey(GroupKind.TREE, "left out")
 """The groups of processes that are left alone, and of those beyond the limit."""
 
@@ -92,6 +98,8 @@ class GpuAgent:
         inbox = Inbox()
         inbox.install()
         inbox.arm()
+        if pid_namespace() != HOST_PID_NAMESPACE:
+            self._log(_FOREIGN_NUMBERS)
         self._resume()
         next_at = time.monotonic()
         while not any(received.number in STOPS for received in inbox.take()):
@@ -126,7 +134,8 @@ class GpuAgent:
         self._write_status()
         if time.monotonic() >= self._clean_due:
             self._clean_due = time.monotonic() + _CLEAN_EVERY_S
-            remove_old_records(list_places(self._state_dir))
+            places = list_places(self._state_dir)
+            threading.Thread(target=remove_old_records, args=(places,), daemon=True).start()
 
     def _assign(self, used: Mapping[int, UsedBytes]) -> dict[GroupKey, dict[str, float]]:
         """Return the bytes of each group on each GPU; a new process joins or begins its group."""

@@ -32,13 +32,17 @@ _CHUNK_BYTES = 256 << 10
 class LogCopy:
     """Copy of one file to the descriptor ``target``, which appends to its log.
 
-    ``problem`` is why the last turn copied less than there was; "" for none.
+    Before the end the log grows to *most_bytes*, or a little more.  ``problem`` is why the last
+    turn copied less than there was; "" for none.
     """
 
-    def __init__(self, record: Record, file: OutputFile, target: int) -> None:
+    def __init__(
+        self, record: Record, file: OutputFile, target: int, most_bytes: int = MOST_BYTES
+    ) -> None:
         self._record = record
         self._file = file
         self._target = target
+        self._most_bytes = most_bytes
         self._ahead = 0
         self._jumps = 0
         self.problem = ""
@@ -79,7 +83,7 @@ class LogCopy:
         """Copy what is due in one turn; return whether there was anything."""
         copied = 0
         most_bytes = LAST_BYTES if is_last else _TURN_BYTES
-        while copied < most_bytes and (is_last or self._log_size < MOST_BYTES):
+        while copied < most_bytes and (is_last or self._log_size < self._most_bytes):
             data = os.pread(self._file.fd, _CHUNK_BYTES, self._offset)
             if not data:
                 break

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from gpualert_common.agent.log_copy import LogCopy
+from gpualert_common.agent.log_copy import MOST_BYTES, LogCopy
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.record import Record
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
@@ -22,12 +22,19 @@ _STALLED = "its file system does not answer"
 class OutputCopies:
     """Copies of the files of *outputs* to the descriptors *targets*, which append to the logs.
 
+    No log grows beyond *most_bytes* before the end.
     ``problems`` are those of the last turn.
     """
 
-    def __init__(self, record: Record, outputs: Outputs, targets: Sequence[int]) -> None:
+    def __init__(
+        self,
+        record: Record,
+        outputs: Outputs,
+        targets: Sequence[int],
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         files = zip(outputs.files, targets, strict=False)
-        self._copies = [LogCopy(record, file, target) for file, target in files]
+        self._copies = [LogCopy(record, file, target, most_bytes) for file, target in files]
         self._is_last = False
         self._work = BackgroundCall(self._copy, "output")
         self.problems: frozenset[str] = frozenset()

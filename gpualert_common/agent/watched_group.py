@@ -16,6 +16,7 @@ from contextlib import suppress
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
 from gpualert_common.agent.grouping import FoundGroup
+from gpualert_common.agent.old_records import MADE_BY_AGENT
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.classifier import RunClassifier
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 _CODE_S = 0.5
 _LAST_SAMPLE_S = 0.5
+_MOST_LOG_BYTES = 32 << 20
+"""Of one log: nobody chose these runs one by one, and the file itself is still there."""
 _CHECKED_EVERY = 2
 """Samples between two checks for warnings, 20 s: they are about minutes."""
 
@@ -69,10 +72,11 @@ class WatchedGroup:
         self._codes: list[int | None] = []
         self._stop_sender: Sender | None = None
         self._samples = 0
-        self._copies = OutputCopies(self.record, outputs, prepared.log_fds)
+        self._copies = OutputCopies(self.record, outputs, prepared.log_fds, _MOST_LOG_BYTES)
         self._sources = self._open_sources()
         self._sampling = BackgroundCall(self._sources.sample, "group")
         self.add_top(group.leader.pid, group.leader.start_ticks)
+        self._writer.append_event(MADE_BY_AGENT, by_pid=os.getpid())
         if self.record.event("launched") is None:
             leader = group.leader
             self._writer.append_event(

@@ -6,6 +6,10 @@ import os
 
 from gpualert_common.processes.procfs import read
 
+HOST_PID_NAMESPACE = "pid:[4026531836]"
+"""The kernel's constant.  In another namespace, the process numbers that the kernel's log and
+NVIDIA's driver name are meaningless."""
+
 
 def host_name() -> str:
     """Return the name of this host."""

@@ -24,6 +24,11 @@ _SPARE_S = 30
 """If it is not stopped, since its caller was killed, it stops by itself so long after its time."""
 
 
+RATE, NATIVE_RATE = 100, 20
+"""Samples per second by default.  For native frames a process with PyTorch was paused for 6 ms each
+time, on a busy machine."""
+
+
 class SamplingOptions(Struct, frozen=True):
     """Options of sampling: ``rate`` is in samples per second.
 
@@ -32,7 +37,7 @@ class SamplingOptions(Struct, frozen=True):
     """
 
     duration_s: float = 10.0
-    rate: int = 100
+    rate: int = RATE
     with_native: bool = False
     with_idle: bool = False
 

@@ -43,7 +43,7 @@ def summarize(profile: Profile, cwd: str | None = None) -> str:
     tree = profile.trees[0]
     hot = list_hot_places(profile, tree, cwd, most=2)
     places = " and ".join(f"{_percent(one.share)} in {one.text}" for one in hot)
-    is_one = sum(map(bool, tree.samples)) == 1
+    is_one = tree.kind is TreeKind.MAIN and sum(map(bool, tree.samples)) == 1
     verb = "spends its time so" if is_one else "spend their time alike"
     return f"{name_tree(profile, tree)} {verb}: {places or 'no place has 1 % of it'}"
 
@@ -62,7 +62,7 @@ def describe_difference(profile: Profile, one: RankDifference, cwd: str | None =
     place += f", called by {name_frame(one.caller, cwd)}" if one.caller is not None else ""
     place += " outside collective operations" if one.is_outside_waits else ""
     rest = [column for column in range(len(profile.ranks)) if column not in one.ranks]
-    others = _name_columns(profile, rest) if len(rest) == 1 else "the others"
+    others = f"{_name_columns(profile, rest)} only" if len(rest) == 1 else "the others"
     middle = " (median)" if len(rest) > 1 else ""
     return (
         f"{ranks} {verb} {_percent(one.share)} of {whose} time in {place}, {others} "

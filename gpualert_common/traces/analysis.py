@@ -11,6 +11,9 @@ from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct
 from gpualert_common.traces.collective_rates import CollectiveRate
 
+UNRECORDED = "nothing recorded"
+"""Label of the part of a gap of which the trace has nothing."""
+
 
 class TracedDevice(StrEnum):
     """The device whose work a trace is about."""

@@ -135,4 +135,4 @@ def read_gloo_call(
         elements *= max(0, min(one, 1 << 48))
     operation = name.removeprefix("gloo:")
     gathered = elements * group_size if _simplify(operation) == "allgather" else elements
-    return CollectiveCall(operation, dtype, group_size, elements, gathered, duration_ns)
+    return CollectiveCall(operation[:40], dtype[:20], group_size, elements, gathered, duration_ns)

@@ -19,14 +19,17 @@ Shapes = Sequence[object]
 _MOST_FLOPS = 1e18
 """The fastest GPUs need hundreds of seconds for so many; more is a wrong shape."""
 _MOST_AXES = 8
+_MOST_CHARACTERS = 2000
+"""Length of the shapes of one call; the results of the last calls are kept by them."""
 
 
 def count_operations(name: str, dims: Raw | UnsetType, inputs: Raw | UnsetType) -> float:
     """Return the operations of a call, 0 for an operator or shapes that are not known."""
     if name not in _FORMULAS or isinstance(dims, UnsetType):
         return 0.0
+    shapes = bytes(dims)
     values = b"" if isinstance(inputs, UnsetType) or "conv" not in name else bytes(inputs)
-    return _count(name, bytes(dims), values)
+    return _count(name, shapes, values) if len(shapes) + len(values) <= _MOST_CHARACTERS else 0.0
 
 
 @functools.lru_cache(maxsize=4096)

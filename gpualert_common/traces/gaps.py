@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpualert_common.traces.analysis import GapCause, GapKind
+from gpualert_common.traces.analysis import UNRECORDED, GapCause, GapKind
 from gpualert_common.traces.intervals import Interval
 from gpualert_common.traces.rank_events import RankEvents
 from gpualert_common.traces.slice_names import SliceName, SliceNames, SliceSort
@@ -15,7 +15,6 @@ from gpualert_common.traces.work_kinds import WorkKind
 _MOST_CAUSES = 12
 _SYNCHRONIZING = ("Synchronize", "_local_scalar_dense", "aten::item", "aten::nonzero")
 _LOADER = "DataLoader"
-_UNRECORDED = "nothing recorded"
 
 
 class GapCauses:
@@ -46,7 +45,7 @@ class GapCauses:
         for gap, known in zip(gaps, recorded, strict=True):
             rest = gap[1] - gap[0] - known
             if rest > 0:
-                times = self._times[_UNRECORDED, GapKind.UNRECORDED]
+                times = self._times[UNRECORDED, GapKind.UNRECORDED]
                 times[0] += rest
                 times[1] += 1
 

@@ -141,7 +141,7 @@ class RankEvents:
 
     def _is_over_limits(self, event: TraceEvent, sort: SliceSort) -> bool:
         is_frame = sort is SliceSort.PYTHON
-        is_new_thread = sort is not SliceSort.DEVICE and event.tid not in self.threads
+        is_new_thread = sort is not SliceSort.DEVICE and _cut(event.tid) not in self.threads
         is_over = (
             (is_frame and self.frames >= MOST_FRAMES)
             or self.count >= MOST_EVENTS
@@ -157,7 +157,7 @@ class RankEvents:
         self.device.add(start, end, name, correlation)
         if args.collective and len(self.calls) < MOST_CALLS:
             sizes = args.group_size, args.sent, args.received
-            call = CollectiveCall(args.collective, args.dtype, *sizes, end - start)
+            call = CollectiveCall(args.collective[:40], args.dtype[:20], *sizes, end - start)
             self.calls.append(call)
 
     def _add_slice(
@@ -169,10 +169,10 @@ class RankEvents:
             operations = count_operations(event.name, args.dims, args.inputs)
         elif sort is SliceSort.RUNTIME:
             if args.correlation > 0:
-                self.launches[args.correlation] = (start, event.tid)
+                self.launches[args.correlation] = (start, _cut(event.tid))
         elif sort is SliceSort.ANNOTATION:
             self._add_annotation(event, start, end)
-        self.threads[event.tid].add(start, end, name, operations)
+        self.threads[_cut(event.tid)].add(start, end, name, operations)
 
     def _add_annotation(self, event: TraceEvent, start: int, end: int) -> None:
         if event.name.startswith(_STEP_PREFIXES) and len(self.steps) < _MOST_STEPS:
@@ -182,6 +182,11 @@ class RankEvents:
             call = read_gloo_call(event.name, args.dims, args.types, ranks, end - start)
             if call is not None:
                 self.calls.append(call)
+
+
+def _cut(thread: int | str) -> int | str:
+    """Return the id of a thread, of which a trace may have a thousand."""
+    return thread[:64] if isinstance(thread, str) else thread
 
 
 def collect_events(path: str) -> RankEvents:

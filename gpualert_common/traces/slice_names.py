@@ -10,6 +10,8 @@ from gpualert_common.traces.work_kinds import WorkKind, classify_kernel, classif
 MOST_NAMES = 50_000
 """Different names of one rank; a real trace has some hundreds, one with stacks some thousands."""
 _MOST_CHARACTERS = 160
+_MOST_KEY_CHARACTERS = 1000
+"""Characters that tell two names apart; names of kernels with templates have some hundreds."""
 _REST = "other names"
 _WORKING_ANNOTATIONS = frozenset((WorkKind.COMMUNICATION, WorkKind.INPUT))
 
@@ -43,7 +45,8 @@ class SliceNames:
         return self._names[index]
 
     def find(self, sort: SliceSort, name: str) -> int:
-        """Return the index of a name."""
+        """Return the index of a name, by its first characters."""
+        name = name[:_MOST_KEY_CHARACTERS]
         index = self._indexes.get((sort, name))
         if index is None:
             if len(self._names) >= MOST_NAMES:

@@ -6,7 +6,6 @@ a text of one, is not a JSON array when the array is closed there.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterator
@@ -18,6 +17,13 @@ import msgspec
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.log_files.compression import READ_BYTES, Decompression, find_format
 from gpualert_common.structs import Struct
+from gpualert_common.traces.event_text import (
+    SPACES,
+    find_borders,
+    find_ends,
+    repair_events,
+    replace_bad_bytes,
+)
 
 Event = TypeVar("Event")
 Value = TypeVar("Value")
@@ -32,9 +38,6 @@ MOST_BYTES = 8 << 30
 MOST_RANKS = 1 << 17
 _MOST_BORDERS = 8
 _MOST_ENDS = 64
-_MOST_BRACKETS = 200_000
-"""Brackets of a batch that are looked at; one of real events has 50,000."""
-_SPACES = b" \t\r\n"
 _EVENTS_KEY = b'"traceEvents"'
 _INVALID = (msgspec.DecodeError, UnicodeError, RecursionError)
 _RAW_EVENTS = msgspec.json.Decoder(list[msgspec.Raw])
@@ -153,14 +156,14 @@ class TraceFile:
         size = READ_BYTES
         while True:
             self._fill(size)
-            text = self._buffer.lstrip(_SPACES)
+            text = self._buffer.lstrip(SPACES)
             if text[:1] == b"[":
                 self._is_array = True
                 return text[1:]
             at = text.find(_EVENTS_KEY)
             while at >= 0:
-                rest = text[at + len(_EVENTS_KEY) :].lstrip(_SPACES)
-                inner = rest[1:].lstrip(_SPACES) if rest[:1] == b":" else b""
+                rest = text[at + len(_EVENTS_KEY) :].lstrip(SPACES)
+                inner = rest[1:].lstrip(SPACES) if rest[:1] == b":" else b""
                 fields = _decode_fields(text[:at] + b'"":0}') if inner[:1] == b"[" else None
                 if fields is not None:
                     self._add_fields(fields)
@@ -175,7 +178,7 @@ class TraceFile:
         self._fill(MOST_HEAD_BYTES)
         if not self._is_over:
             raise self._error(f"has more than {MOST_HEAD_BYTES >> 20} MiB after its events")
-        rest = self._buffer.strip(_SPACES)
+        rest = self._buffer.strip(SPACES)
         if self._is_array and not rest:
             return
         fields = _decode_fields(b"{" + rest.removeprefix(b","))
@@ -187,11 +190,11 @@ class TraceFile:
         """Return the events of the buffer, the rest of it, and True for the end of the array."""
         buffer = self._buffer
         for is_repairing in (False, True):
-            for border in islice(_find_borders(buffer), _MOST_BORDERS):
+            for border in islice(find_borders(buffer), _MOST_BORDERS):
                 events = self._decode(b"[" + buffer[:border] + b"]", decoder, is_repairing)
                 if events is not None:
                     return events, buffer[border + 1 :], False
-            for end in islice(_find_ends(buffer), _MOST_ENDS):
+            for end in islice(find_ends(buffer), _MOST_ENDS):
                 events = self._decode(b"[" + buffer[:end] + b"]", decoder, is_repairing)
                 if events is not None:
                     return events, buffer[end + 1 :], True
@@ -210,14 +213,14 @@ class TraceFile:
         try:
             parts = [bytes(one) for one in _RAW_EVENTS.decode(text)]
         except _INVALID:
-            repaired = _repair(text) if is_repairing else None
+            repaired = repair_events(text) if is_repairing else None
             if repaired is None:
                 return None
             parts = repaired
         found = []
         for part in parts:
             try:
-                found += decoder.decode(b"[" + _replace_bad_bytes(part) + b"]")
+                found += decoder.decode(b"[" + replace_bad_bytes(part) + b"]")
             except _INVALID:
                 self.unreadable += 1
         return found
@@ -255,50 +258,6 @@ def _open(path: str) -> BinaryIO:
         file.close()
         raise UnreadableTraceError(f"{path} is not a regular file")
     return file
-
-
-def _find_borders(text: bytes) -> Iterator[int]:
-    """Yield the places of commas that may stand between two events, from the last."""
-    at = len(text)
-    for _ in range(_MOST_BRACKETS):
-        at = text.rfind(b"{", 0, at)
-        if at <= 0:
-            return
-        start = max(0, at - 256)
-        before = text[start:at].rstrip(_SPACES)
-        if before[-1:] == b"," and before[:-1].rstrip(_SPACES)[-1:] == b"}":
-            yield start + len(before) - 1
-
-
-def _find_ends(text: bytes) -> Iterator[int]:
-    """Yield the places of brackets that may close the events, from the first."""
-    at = -1
-    for _ in range(_MOST_BRACKETS):
-        at = text.find(b"]", at + 1)
-        if at < 0:
-            return
-        before = text[max(0, at - 256) : at].rstrip(_SPACES)
-        if before[-1:] == b"}" or (not before and at < 256):
-            yield at
-
-
-def _repair(text: bytes) -> list[bytes] | None:
-    """Return the events of an array that has NaN, infinity, or characters that are none."""
-    try:
-        found = json.loads(text.decode("utf-8", "replace"), parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        return None
-    parts = []
-    for one in found:
-        try:
-            parts.append(msgspec.json.encode(one))
-        except (UnicodeError, RecursionError):
-            parts.append(b"null")
-    return parts
-
-
-def _replace_bad_bytes(text: bytes) -> bytes:
-    return text.decode("utf-8", "replace").encode()
 
 
 def _decode_fields(text: bytes) -> dict[str, msgspec.Raw] | None:

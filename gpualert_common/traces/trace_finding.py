@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.codec import encode
-from gpualert_common.structs import Struct, to_builtins
+from gpualert_common.structs import Struct
 from gpualert_common.traces.analysis import (
+    UNRECORDED,
     DelayKind,
     GapKind,
     RankAnalysis,
@@ -72,8 +73,8 @@ def describe_analysis(analysis: TraceAnalysis) -> TraceFinding:
 
 
 def encode_with_finding(analysis: TraceAnalysis) -> dict[str, object]:
-    """Return an analysis as JSON, with its finding."""
-    return {**encode(analysis), "finding": to_builtins(describe_analysis(analysis))}
+    """Return an analysis as plain dicts and lists, with its finding."""
+    return {**encode(analysis), "finding": encode(describe_analysis(analysis))}
 
 
 def format_seconds(seconds: float) -> str:
@@ -146,7 +147,7 @@ def _show_delay(analysis: TraceAnalysis, delay: TraceDelay) -> Iterator[str]:
     name, wait = name_rank(delay.rank), format_seconds(delay.wait_s)
     yield f"{name} spends {wait} less of each step in communication than the others"
     if delay.kind is not DelayKind.UNKNOWN:
-        what = f", most of it {delay.detail}" if delay.detail else ""
+        what = f", most of it in {_name_activity(delay.detail)}" if delay.detail else ""
         excess = format_seconds(delay.excess_s)
         yield f"{name} spends {excess} more of each step in {_name_delay(analysis, delay)}{what}"
 
@@ -163,11 +164,10 @@ def _show_rank(one: RankAnalysis) -> Iterator[str]:
         )
     if one.gaps and total.idle_s:
         gap = one.gaps[0]
-        is_known = gap.kind is not GapKind.UNRECORDED
-        label = gap.label if is_known else "code that the trace does not have"
         yield (
             f"{_name_idle(one)} for {format_seconds(total.idle_s)} of "
-            f"{format_seconds(total.duration_s)}; the CPU spends most of that in {label}"
+            f"{format_seconds(total.duration_s)}; the CPU spends most of that in "
+            f"{_name_activity(gap.label)}"
         )
     if one.latency is not None:
         yield (
@@ -204,6 +204,10 @@ def _list_limits(analysis: TraceAnalysis) -> Iterator[str]:
                 f"the exact times of {name_rank(one.rank)}: {one.skipped} events are over the "
                 f"limit, and {one.unreadable} are not readable"
             )
+
+
+def _name_activity(label: str) -> str:
+    return "code that the trace does not have" if label == UNRECORDED else label
 
 
 def _name_idle(one: RankAnalysis) -> str:

@@ -52,7 +52,7 @@ def test_groups_from_begin_to_end(lab: Lab) -> None:
     assert agent.stop() == 0
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_fault_of_a_gpu(lab: Lab) -> None:
     """An Xid of the GPU that a process holds is evidence in its verdict, not in that of another."""
     code = TRAINING + "raise RuntimeError('CUDA error: unspecified launch failure')"
@@ -128,7 +128,7 @@ def test_agent_that_is_killed_continues(lab: Lab) -> None:
     assert sum(event.name == "launched" for event in first.events()) == 1
 
 
-@pytest.mark.e2e
+@pytest.mark.nightly
 def test_number_that_is_used_again(lab: Lab) -> None:
     """A record is not continued with another process of the same number."""
     pid = start_job(lab, TRAINING)

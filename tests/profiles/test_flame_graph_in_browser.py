@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.pages.report import render_report
 from gpualert_common.profiles.flame_graph import draw_flame_graph
+from gpualert_common.profiles.profile_files import store_profile
+from gpualert_common.redact import Redactor
 from gpualert_common.stacks.dump import StackFrame
 from tests.browser import WIDTHS, Browser, open_browser
 from tests.profiles.composed_profiles import COMPUTING, LOADING, MAIN, WAITING, make_profile
+from tests.scenarios.scene import Scene
 
 pytestmark = pytest.mark.e2e
 
@@ -58,6 +62,22 @@ def test_every_screen(page: Browser) -> None:
             if SHOTS:
                 page.take_screenshot(Path(SHOTS, f"flame-{width}-{scheme}.png"), whole=False)
     assert page.evaluate("return document.title") != "hacked"
+
+
+def test_section_of_the_report(browser: Browser, tmp_path: Path) -> None:
+    """In the report it fits each screen, and the policy of the page allows all of it."""
+    record = Scene(code=1, seconds=30.0).record(tmp_path)
+    fast, slow = {LOADING: 40, WAITING: 960}, {LOADING: 620, COMPUTING: 380}
+    store_profile(record, make_profile(fast, slow))
+    path = tmp_path / "report.html"
+    path.write_text(render_report(record, None, masks=Redactor(), drawing_s=0.01))
+    browser.prefer(prefers_color_scheme="light")
+    browser.open(path.as_uri())
+    for width in WIDTHS:
+        browser.resize(width)
+        assert browser.find_faults("") == []
+    colour = "return getComputedStyle(document.querySelector('.flame-more rect')).fill"
+    assert browser.evaluate(colour) == "rgb(255, 183, 124)"
 
 
 def test_zoom(page: Browser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,25 @@ def test_no_room(record: Record) -> None:
     with pytest.raises(OSError, match="not a directory"):
         store_profile(record, SOUND)
     assert list_stored(record) == []
+
+
+@pytest.mark.e2e
+def test_full_disk(record: Record) -> None:
+    """On a full disk nothing of a profile is left, and the next one finds its place again."""
+    folder = Path(record.path) / PROFILES
+    folder.mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", folder], check=True)
+    try:
+        filler = folder / ".filler"
+        filler.write_bytes(b"x" * (60 << 10))
+        with pytest.raises(OSError, match="No space left on device"):
+            store_profile(record, SOUND)
+        assert [one.name for one in folder.iterdir()] == [filler.name]
+        filler.unlink()
+        store_profile(record, SOUND)
+        assert list_stored(record) == [SOUND]
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
 def test_removal(record: Record) -> None:

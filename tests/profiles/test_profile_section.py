@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.pages.report import load_sections
+from gpualert_common.pages.report import load_sections, render_report
 from gpualert_common.profiles.profile import Profile
 from gpualert_common.profiles.profile_files import store_profile
 from gpualert_common.record import Record
-from gpualert_common.run_report import make_report
+from gpualert_common.redact import Redactor
 from gpualert_common.stacks.dump import StackFrame
 from gpualert_common.structs import replace
 from tests.pages.page_outline import PageOutline
@@ -36,7 +36,7 @@ def record(tmp_path: Path) -> Iterator[Record]:
 def render(record: Record, profile: Profile) -> str:
     """Return the report of a run with that profile, which is well-formed."""
     store_profile(record, profile)
-    page = make_report(record)
+    page = render_report(record, None, masks=Redactor(), drawing_s=0.01)
     outline = PageOutline(page)
     assert outline.faults == []
     assert outline.find("script") == []

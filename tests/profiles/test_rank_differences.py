@@ -46,7 +46,7 @@ def test_sentence() -> None:
         "rank 3 spends 62 % of its time in load_batch (data.py:41), the others 4 % (median)"
     )
     assert summarize(make_profile(slow, fast), "/job") == (
-        "rank 0 spends 62 % of its time in load_batch (data.py:41), rank 1 4 %"
+        "rank 0 spends 62 % of its time in load_batch (data.py:41), rank 1 only 4 %"
     )
     assert summarize(make_profile(fast, slow, fast, slow, fast), "/job").startswith(
         "ranks 1, 3 spend 62 % of their time in load_batch"
@@ -104,7 +104,16 @@ def test_workers() -> None:
     )
 
 
-@pytest.mark.parametrize(("ranks", "samples"), [(2, 100), (2, 1000), (4, 50), (8, 1000), (16, 200)])
+@pytest.mark.parametrize(
+    ("ranks", "samples"),
+    [
+        (2, 100),
+        (4, 1000),
+        pytest.param(4, 50, marks=pytest.mark.nightly),
+        pytest.param(8, 1000, marks=pytest.mark.nightly),
+        pytest.param(16, 200, marks=pytest.mark.nightly),
+    ],
+)
 def test_noise_of_even_ranks(ranks: int, samples: int) -> None:
     """Of 1,000 profiles of ranks that do the same, at most 1 % have a difference."""
     chance = numpy.random.default_rng(samples * ranks)
@@ -117,8 +126,12 @@ def test_noise_of_even_ranks(ranks: int, samples: int) -> None:
 
 @pytest.mark.parametrize(
     ("step", "skew"),
-    [(10, 10), (100, 100), (300, 50), (3000, 50)],
-    ids=["hundred", "ten", "three", "cut"],
+    [
+        pytest.param(10, 10, marks=pytest.mark.nightly, id="hundred"),
+        pytest.param(100, 100, id="ten"),
+        pytest.param(300, 50, marks=pytest.mark.nightly, id="three"),
+        pytest.param(3000, 50, id="cut"),
+    ],
 )
 def test_noise_of_steps(step: int, skew: int) -> None:
     """Steps that are cut by the ends of ten seconds make no difference, either.

@@ -184,7 +184,7 @@ def test_a_kill_in_two_samples(device: Device) -> None:
 
 def test_processes_of_the_run_and_others(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """A known process of the run, a stranger and an unknown process are distinguished."""
-    monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", os.readlink("/proc/self/ns/pid"))
+    monkeypatch.setattr(kernel_log, "HOST_PID_NAMESPACE", os.readlink("/proc/self/ns/pid"))
     with subprocess.Popen(
         shell("read line"), stdin=subprocess.PIPE, start_new_session=True
     ) as ours:
@@ -198,7 +198,7 @@ def test_processes_of_the_run_and_others(device: Device, monkeypatch: pytest.Mon
 
 def test_numbers_of_another_namespace(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a container, process numbers of the log are not matched with its processes."""
-    monkeypatch.setattr(kernel_log, "_HOST_PID_NAMESPACE", "pid:[1]")
+    monkeypatch.setattr(kernel_log, "HOST_PID_NAMESPACE", "pid:[1]")
     source = host.opened("kernel_log")
     sample(source)
     device.write(KILLED.replace("4107", str(os.getpid())))

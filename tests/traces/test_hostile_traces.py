@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from gpualert_common.traces import rank_events
 from gpualert_common.traces.analysis import TraceAnalysis
 from gpualert_common.traces.analyzer import analyse_traces
 from gpualert_common.traces.merging import merge_traces
+from gpualert_common.traces.rank_events import collect_events
 from gpualert_common.traces.trace_file import UnreadableTraceError
 from gpualert_common.traces.trace_source import TraceSource
 from tests.traces.composed import ComposedTrace
@@ -99,6 +101,28 @@ def test_any_text_may_be_cut_or_replaced(
     changed = TEXT[:at] + text + TEXT[at + length :]
     analysis = run_all(tmp_path_factory.mktemp("traces"), changed)
     assert len(analysis.ranks) + len(analysis.left_out) == 1
+
+
+def test_long_names_take_no_memory(tmp_path: Path) -> None:
+    """Names, threads, types and shapes of 100,000 characters are cut: 12 MB of them take 1 MB."""
+    trace = ComposedTrace()
+    dims: dict[str, Any] = {"Input Dims": [[2] * 30_000, [2, 2]]}
+    for number in range(30):
+        long = f"{number:03}" + "x" * 100_000
+        trace.cpu_op(long, number, 1)
+        trace.cpu_op("aten::mm", number, 1, **dims)
+        trace.events[-1]["tid"] = long
+        call: dict[str, Any] = {"Collective name": long, "dtype": long}
+        trace.kernel("nccl", number, 1, **call)
+    path = trace.write(tmp_path / "0.json")
+    tracemalloc.start()
+    try:
+        events = collect_events(str(path))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert events.count == 90
+    assert kept < 1 << 20
 
 
 def test_a_merged_trace_is_refused(tmp_path: Path) -> None:

@@ -200,6 +200,6 @@ def test_the_finding_has_three_parts(tmp_path: Path) -> None:
         "rank 1 is slower by gaps in which its GPU waits for the CPU: the others wait 2.0 ms of "
         "each step of 12.0 ms for it"
     )
-    assert "most of it train.py(30): log" in finding.shows[1]
+    assert "most of it in train.py(30): log" in finding.shows[1]
     assert finding.implies.startswith("All ranks are as slow as rank 1 is")
     assert finding.cannot_decide[0].startswith("how long a step takes without the profiler")

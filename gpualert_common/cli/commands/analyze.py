@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json
 from gpualert_common.errors import UsageError
+from gpualert_common.regex import compile_text
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.trace_text import render_analysis
 from gpualert_common.traces.analyzer import analyse_traces
@@ -16,6 +17,8 @@ from gpualert_common.traces.merging import merge_traces
 from gpualert_common.traces.trace_file import read_head
 from gpualert_common.traces.trace_finding import encode_with_finding
 from gpualert_common.traces.trace_source import TraceSource
+
+_RANK_IN_NAME = compile_text(r"(?i)rank[-_]?(\d{1,6})\b")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,15 +58,20 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _name_ranks(paths: Sequence[str]) -> list[TraceSource]:
-    """Return the sources in the order of their ranks; a file without a rank has its own name."""
-    ranks = [(read_head(path).rank, path) for path in paths]
-    numbers = [rank for rank, _ in ranks]
-    is_numbered = min(numbers) >= 0 and len(set(numbers)) == len(numbers)
-    if is_numbered:
-        return [TraceSource(f"rank:{rank}", 0, path) for rank, path in sorted(ranks)]
-    names = [os.path.basename(path) for _, path in ranks]
-    is_unique = len(set(names)) == len(names)
-    return [
-        TraceSource(name if is_unique else path, 0, path)
-        for name, (_, path) in zip(names, ranks, strict=True)
-    ]
+    """Return the sources in the order of their ranks: by their content, else by their names.
+
+    Files without ranks have their own names.
+    """
+    for find_rank in (lambda path: read_head(path).rank, _find_rank_in_name):
+        ranks = {find_rank(path): path for path in paths}
+        if len(ranks) == len(paths) and min(ranks) >= 0:
+            return [TraceSource(f"rank:{rank}", 0, path) for rank, path in sorted(ranks.items())]
+    names = [os.path.basename(path) for path in paths]
+    labels = names if len(set(names)) == len(names) else paths
+    return [TraceSource(label, 0, path) for label, path in zip(labels, paths, strict=True)]
+
+
+def _find_rank_in_name(path: str) -> int:
+    """Return the rank in a name such as ``rank-3.json.gz``; -1 without one."""
+    found = _RANK_IN_NAME.search(os.path.basename(path))
+    return int(found[1]) if found else -1

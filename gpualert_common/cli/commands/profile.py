@@ -19,7 +19,7 @@ from gpualert_common.profile_request import take_profile
 from gpualert_common.profiles.flame_graph import draw_flame_graph
 from gpualert_common.profiles.profile import MOST_DURATION_S, MOST_RATE, MOST_SAMPLES, Profile
 from gpualert_common.profiles.profile_files import PICTURE, SPEEDSCOPE, read_profiles
-from gpualert_common.profiles.py_spy_sampler import SamplingOptions
+from gpualert_common.profiles.py_spy_sampler import NATIVE_RATE, RATE, SamplingOptions
 from gpualert_common.profiles.rank_differences import find_differences
 from gpualert_common.profiles.rank_texts import summarize
 from gpualert_common.profiles.speedscope_file import make_speedscope
@@ -49,9 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rate",
         type=parse_count,
-        default=100,
         metavar="N",
-        help="samples per second of each process (default: 100)",
+        help=f"samples per second of each process (default: {RATE}; with --native {NATIVE_RATE})",
     )
     parser.add_argument(
         "--ranks", metavar="RANKS", help="only these ranks, such as 0,3 or 0-3; default: all"
@@ -104,6 +103,8 @@ def execute(options: argparse.Namespace) -> int:
 
 def _read_sampling(options: argparse.Namespace) -> SamplingOptions:
     duration_s, rate = options.duration, options.rate
+    if rate is None:
+        rate = NATIVE_RATE if options.native else RATE
     if not _LEAST_DURATION_S <= duration_s <= MOST_DURATION_S:
         raise UsageError(f"--duration: from {_LEAST_DURATION_S:g}s to {MOST_DURATION_S / 60:.0f}m")
     if not 1 <= rate <= MOST_RATE:

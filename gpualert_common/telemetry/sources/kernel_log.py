@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from gpualert_common.processes.host import HOST_PID_NAMESPACE, pid_namespace
 from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.telemetry.kernel_message import KernelMessage
 from gpualert_common.telemetry.kernel_parser import KernelMessageParser
@@ -36,8 +37,6 @@ _TOLERANCE_S = 0.5
 _KILL_RECORDS_WITHIN_S = 0.05
 """The records of one kill follow each other within microseconds."""
 _DEVICE = os.makedev(1, 11)
-_HOST_PID_NAMESPACE = "pid:[4026531836]"
-"""The kernel's constant; in other namespaces the process numbers of the log are meaningless."""
 _REMEDY = "run as root, with CAP_SYSLOG, or where sysctl kernel.dmesg_restrict is 0"
 
 
@@ -79,7 +78,7 @@ class KernelLog(Source):
         self._tree: SampledTree | None = None
         if run is None:
             self._check_readable()
-        elif os.readlink("/proc/self/ns/pid") == _HOST_PID_NAMESPACE:
+        elif pid_namespace() == HOST_PID_NAMESPACE:
             self._tree = SampledTree(run.pid, run.marker)
 
     def sample(self) -> Iterable[Sample | SourceEvent]:

@@ -1,0 +1,59 @@
+"""`gpualert analyze`: the ranks of files, its output, and its errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from tests.supervised import PROGRAM
+from tests.traces.test_slow_ranks import Work, compose
+
+
+def write_traces(folder: Path) -> list[str]:
+    """Write traces of two ranks that only their names tell apart; rank 1 is slow."""
+    traces = compose(lambda rank, _: Work(compute_us=12_000) if rank == 1 else Work(), ranks=2)
+    for one in traces:
+        del one.head["distributedInfo"]
+    return [str(one.write(folder / f"rank-{one.rank}.json.gz")) for one in reversed(traces)]
+
+
+def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return the end of the command with these arguments."""
+    command = (*PROGRAM, "analyze", *arguments)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_ranks_by_the_names_of_their_files(tmp_path: Path) -> None:
+    """A trace on demand does not name its rank."""
+    done = analyze(*write_traces(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Rank 1 is slower by computing: the others wait 4.0 ms of each")
+
+
+def test_json_has_numbers_and_finding(tmp_path: Path) -> None:
+    """A trace that is left out is named, and the status is 1."""
+    done = analyze("--json", *write_traces(tmp_path), str(tmp_path / "rank-2.json"))
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert [one["rank"] for one in found["ranks"]] == ["rank:0", "rank:1"]
+    assert found["left_out"][0]["rank"] == "rank:2"
+    assert found["comparison"]["delay"]["kind"] == "compute"
+    assert found["finding"]["headline"].startswith("rank 1 is slower by computing")
+
+
+def test_without_a_readable_trace_each_file_has_its_reason(tmp_path: Path) -> None:
+    """The status is that of a wrong request."""
+    other = tmp_path / "notes.txt"
+    other.write_text("no trace")
+    done = analyze(str(other), str(tmp_path / "missing.json"))
+    assert done.returncode == 2
+    assert "notes.txt is no trace of PyTorch's profiler" in done.stderr
+    assert "missing.json cannot be read: No such file" in done.stderr
+
+
+def test_a_merged_trace_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """The message names the place."""
+    done = analyze("--merge", str(tmp_path / "none" / "all.json.gz"), *write_traces(tmp_path))
+    assert done.returncode == 2
+    assert "none/all.json.gz: No such file or directory" in done.stderr
