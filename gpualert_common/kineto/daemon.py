@@ -56,12 +56,14 @@ class TracingProgram:
         self._fail_unfinished()
         self._watch([one for one in (Process.open(leader),) if one is not None])
         while self._watched or self._watch_members():
-            timeout_ms = None if self._trace is None else _TICK_S * 1000
-            for fd, _event in self._poll.poll(timeout_ms):
+            timeout_s = self._socket.check_due_s if self._trace is None else _TICK_S
+            for fd, _event in self._poll.poll(None if timeout_s is None else timeout_s * 1000):
                 if fd == self._socket.fd:
                     self._receive()
                 else:
                     self._forget(fd)
+            if self._socket.has_late_answer():
+                self._clients.skip_all()
             self._update_trace()
         if self._trace is not None:
             self._trace.close()
@@ -89,11 +91,10 @@ class TracingProgram:
 
     def _receive(self) -> None:
         """Answer the processes that have asked, then look for a request to trace them."""
-        if self._socket.has_late_answer:
-            self._clients.skip_all()
         for question in self._socket.receive():
             if isinstance(question.message, protocol.Registration):
-                self._socket.answer(question, protocol.format_count(1))
+                if not question.is_late:
+                    self._socket.answer(question, protocol.format_count(1))
             else:
                 self._answer_poll(question, question.message)
         self._find_request()
@@ -106,6 +107,8 @@ class TracingProgram:
         text = ""
         if self._trace is not None and poll.is_idle:
             text = self._trace.configure(question.pid)
+        if question.is_late and not text:
+            return
         self._socket.answer(question, protocol.format_configuration(text))
 
     def _find_request(self) -> None:

@@ -2,7 +2,8 @@
 
 A process waits 50 ms for its answer.  One that comes later stays in its queue, where it takes it
 for the answer to its next question, five seconds later: from then on each answer is late by one.
-So a question that has waited is not answered, and the process asks again.
+So a question that has waited is answered only with a configuration, which cannot wait, and a
+process that is behind is brought back by leaving out one answer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from gpualert_common.kineto.socket_directory import is_client_address
 
 _WAITS_S = 0.04
 """Less than the 50 ms of Kineto (``IpcFabricConfigClient.cpp``: five times 10 ms)."""
-_READ_WITHIN_S = 1.0
+_READ_WITHIN_S = 0.2
+"""The ranks of a run ask within milliseconds of each other, and then pause."""
 _MOST_AT_ONCE = 256
 _TIMESTAMP = 35
 """SO_TIMESTAMPNS, and the type of its message (``asm-generic/socket.h``)."""
@@ -30,16 +32,25 @@ _ANCILLARY_BYTES = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(_TIM
 
 
 class Question:
-    """A message of a process of this user, and the socket that waits for the answer."""
+    """A message of a process of this user, and the socket that waits for the answer.
 
-    __slots__ = ("address", "message", "pid")
+    ``is_late`` says that the process may wait no more.
+    """
+
+    __slots__ = ("address", "is_late", "message", "pid")
 
     def __init__(
-        self, message: protocol.Poll | protocol.Registration, pid: int, address: str
+        self,
+        message: protocol.Poll | protocol.Registration,
+        pid: int,
+        address: str,
+        *,
+        is_late: bool,
     ) -> None:
         self.message = message
         self.pid = pid
         self.address = address
+        self.is_late = is_late
 
 
 class DaemonSocket:
@@ -49,11 +60,12 @@ class DaemonSocket:
         self._socket = bound
         self._directory = directory
         self._answered_at = 0.0
+        self._is_unchecked = False
         bound.setblocking(False)
         try:
             bound.setsockopt(socket.SOL_SOCKET, _TIMESTAMP, 1)
         except OSError:
-            pass  # a late answer is then noticed by the next question
+            pass  # a late answer is noticed only once it was given
 
     @property
     def fd(self) -> int:
@@ -61,10 +73,20 @@ class DaemonSocket:
         return self._socket.fileno()
 
     @property
+    def check_due_s(self) -> float | None:
+        """Time until :meth:`has_late_answer` can be told; None if it is known."""
+        if not self._is_unchecked:
+            return None
+        return max(0.0, self._answered_at + _READ_WITHIN_S - time.monotonic())
+
     def has_late_answer(self) -> bool:
-        """True when an answer was not read in time, so that a process is one answer behind."""
-        if time.monotonic() < self._answered_at + _READ_WITHIN_S:
+        """Return True, once, when an answer was not read: its process is one answer behind.
+
+        That can be seen only between two questions, since a process that asks reads at once.
+        """
+        if self.check_due_s != 0.0:
             return False
+        self._is_unchecked = False
         unread = bytearray(4)
         try:
             fcntl.ioctl(self._socket, termios.TIOCOUTQ, unread)
@@ -84,8 +106,8 @@ class DaemonSocket:
             message = protocol.parse_datagram(data)
             pid, waited_s = _read_ancillary(ancillary)
             is_client = pid and is_client_address(address, self._directory)
-            if message is not None and is_client and waited_s < _WAITS_S:
-                yield Question(message, pid, str(address))
+            if message is not None and is_client:
+                yield Question(message, pid, str(address), is_late=waited_s > _WAITS_S)
 
     def answer(self, question: Question, answer: bytes) -> None:
         """Send an answer; a process that has ended, or does not read, gets none."""
@@ -94,6 +116,7 @@ class DaemonSocket:
         except OSError:
             return
         self._answered_at = time.monotonic()
+        self._is_unchecked = True
 
 
 def _read_ancillary(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, float]:

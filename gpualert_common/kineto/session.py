@@ -23,7 +23,8 @@ WARM_UP_S = 2
 """CUPTI takes a second or more to start on a GPU, which is not to be part of the trace."""
 _SCHEDULER_S = 1.0
 """Kineto looks at its requests once a second."""
-_MARGIN_S = 1.0
+_MARGIN_S = 2.0
+"""For a process that asks late on a busy machine."""
 LEAST_FREE_BYTES = 32 << 20
 """A disk with less is left to the training: what PyTorch has written is discarded."""
 _SILENT_S = 60.0

@@ -20,15 +20,20 @@ _PERIOD_S = 0.1
 
 def ask(sock: socket.socket, directory: str, pid: int) -> dict[str, str]:
     """Return the configuration that the daemon gives now; empty for none."""
-    payload = struct.pack("=iiqi", 3, 1, 0, pid)
-    datagram = struct.pack("=Q32s", len(payload), b"req") + payload
     try:
-        sock.sendto(datagram, f"{directory}/dynolog")
+        send_question(sock, directory, pid)
         answer = sock.recv(1 << 16)
     except OSError:
         return {}
     lines = answer[40:].decode().splitlines()
     return dict(line.split("=", 1) for line in lines)
+
+
+def send_question(sock: socket.socket, directory: str, pid: int) -> None:
+    """Ask for a configuration."""
+    payload = struct.pack("=iiqi", 3, 1, 0, pid)
+    datagram = struct.pack("=Q32s", len(payload), b"req") + payload
+    sock.sendto(datagram, f"{directory}/dynolog")
 
 
 def open_client(directory: str) -> socket.socket:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from gpualert_common.errors import UsageError
+from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.record import Record
+from gpualert_common.trace_request import take_trace
 from tests.supervised import PROGRAM, PYTHON, Lab, Supervised, until
 
 TRACE_S = 150.0
@@ -39,6 +45,13 @@ def trace_json(lab: Lab, *arguments: str) -> dict[str, Any]:
     (found,) = json.loads(done.stdout)["traces"]
     assert isinstance(found, dict)
     return found
+
+
+def refusal(record: Record, **fields: Any) -> str:
+    """Return the reason for which a request is refused."""
+    with pytest.raises(UsageError) as refused:
+        take_trace(record, TraceRequest(at=time.time(), duration_s=0.1, **fields))
+    return str(refused.value)
 
 
 def read_directory(record: Record) -> Path:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import select
 import signal
 import socket
 import stat
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from gpualert_common import run
-from tests.kineto.asking_program import ask, open_client
+from tests.kineto.asking_program import ask, open_client, send_question
 from tests.kineto.asking_runs import (
     ASKING,
     TRACING,
     find_daemon,
     launch_asking,
     read_directory,
+    refusal,
     trace,
     trace_json,
 )
@@ -60,9 +63,7 @@ def test_trace_of_all_ranks(lab: Lab, sockets: Path) -> None:
     asking.wait()
     until(lambda: not list_sockets(sockets), "the directory of the sockets to be removed")
     until(lab.is_empty, "the daemon to end")
-    done = trace(lab)
-    assert done.returncode == 2
-    assert b"has ended; `gpualert trace --stored" in done.stderr
+    assert "has ended; `gpualert trace --stored" in refusal(asking.record)
 
 
 def test_training_that_ends_soon(lab: Lab) -> None:
@@ -71,10 +72,9 @@ def test_training_that_ends_soon(lab: Lab) -> None:
     program = " ".join(ASKING)
     training = lab.launch("sh", "-c", f"RANK=0 {program} write & {steps}; wait", options=TRACING)
     training.wait_for_output(b"step 970/1000")
-    done = trace(lab, "--duration", "100ms")
-    assert done.returncode == 2
-    assert b"has its last step in about " in done.stderr
-    assert b"to trace it nevertheless: --force" in done.stderr
+    problem = refusal(training.record)
+    assert "has its last step in about " in problem
+    assert "to trace it nevertheless: --force" in problem
     assert trace_json(lab, "--duration", "100ms", "--force")["result"]["processes"][0]["file"]
 
 
@@ -91,11 +91,9 @@ def test_output_file(lab: Lab) -> None:
 
 def test_rank_that_does_not_exist(lab: Lab) -> None:
     """A rank that the run does not have is named."""
-    launch_asking(lab, "write")
-    done = trace(lab, "--ranks", "7")
-    assert done.returncode == 2
-    assert b"the run has no rank 7 on this machine" in done.stderr
-    assert list(Path(lab.record().path, "traces").iterdir()) == []
+    asking = launch_asking(lab, "write")
+    assert "the run has no rank 7 on this machine" in refusal(asking.record, ranks=(7,))
+    assert list(Path(asking.record.path, "traces").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +119,7 @@ def test_damaged_trace(lab: Lab, mode: str, problem: str) -> None:
 
 def test_second_request(lab: Lab) -> None:
     """While a trace is taken, a second request is told so; the first completes."""
-    launch_asking(lab, "refuse")
+    asking = launch_asking(lab, "refuse")
     first = lab.start((*PROGRAM, "trace", "--duration", "100ms"))
     raw = Path(lab.record().path, "traces")
     until(lambda: list(raw.glob("*/raw")), "the first request to be taken up")
@@ -131,8 +129,8 @@ def test_second_request(lab: Lab) -> None:
     assert b"is being taken" in done.stderr
     first.send_signal(signal.SIGINT)
     first.wait()
-    done = trace(lab)
-    assert b"is being taken" in done.stderr, "the daemon goes on without the first caller"
+    problem = refusal(asking.record)
+    assert "is being taken" in problem, "the daemon goes on without the first caller"
 
 
 def test_strangers(lab: Lab) -> None:
@@ -209,6 +207,24 @@ def _is_supervised(lab: Lab) -> bool:
     return any("gpualert_common run" in command for command in lab.living().values())
 
 
+def test_process_that_is_behind(lab: Lab) -> None:
+    """A process that read an answer too late gets one less, and is up to date again."""
+    asking = launch_asking(lab, "silent")
+    directory = str(read_directory(asking.record))
+    with open_client(directory) as client:
+        send_question(client, directory, os.getpid())
+        select.select([client], [], [], 5)
+        read_at = time.monotonic() + 0.3
+        while time.monotonic() < read_at:
+            select.select([], [], [], 0.05)
+        assert ask(client, directory, os.getpid()) == {}, "this is the late answer"
+        client.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            client.recv(100)
+        send_question(client, directory, os.getpid())
+        assert len(client.recv(100)) == 40
+
+
 def test_survivors(lab: Lab, sockets: Path) -> None:
     """The daemon stays for a process that outlives its run, and ends with it."""
     program = " ".join(ASKING)
@@ -229,9 +245,7 @@ def test_directory_removed(lab: Lab, sockets: Path) -> None:
     for path in directory.iterdir():
         path.unlink()
     directory.rmdir()
-    done = trace(lab)
-    assert done.returncode == 2
-    assert f"{directory}, where PyTorch has its sockets, was removed".encode() in done.stderr
+    assert f"{directory}, where PyTorch has its sockets, was removed" in refusal(asking.record)
     asking.signal(signal.SIGTERM)
     assert asking.wait() == 143
     until(lab.is_empty, "the daemon to end")
@@ -243,9 +257,8 @@ def test_variables_of_the_site(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Non
     show = 'echo "<$KINETO_USE_DAEMON|$KINETO_IPC_SOCKET_DIR|$KINETO_LOG_LEVEL>"; sleep 60'
     asking = lab.launch("sh", "-c", show, options=TRACING)
     asking.wait_for_output(b"<1||>")
-    done = trace(lab)
-    assert done.returncode == 2
-    assert b"KINETO_USE_DAEMON was set before: PyTorch asks another daemon" in done.stderr
+    problem = refusal(asking.record)
+    assert "KINETO_USE_DAEMON was set before: PyTorch asks another daemon" in problem
     assert not find_daemon(lab)
 
 

@@ -43,32 +43,37 @@ def test_question_in_time(ends: tuple[DaemonSocket, socket.socket]) -> None:
     assert question.pid == os.getpid()
     daemon.answer(question, format_configuration("A=1\n"))
     assert client.recv(100).endswith(b"A=1\n")
-    assert not daemon.has_late_answer
+    assert not daemon.has_late_answer()
 
 
 def test_question_that_has_waited(ends: tuple[DaemonSocket, socket.socket]) -> None:
-    """A question that nobody read for 50 ms is not answered: its process reads no more."""
+    """A question that nobody read for 50 ms is late: its process may wait no more."""
     daemon, client = ends
     ask(client)
     select.select([daemon.fd], [], [], 5)
     asked_at = time.monotonic()
     while time.monotonic() < asked_at + 0.06:
         select.select([], [], [], 0.01)
-    assert list(daemon.receive()) == []
+    (question,) = daemon.receive()
+    assert question.is_late
 
 
 def test_answer_that_is_not_read(
     ends: tuple[DaemonSocket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer that its process did not read in time is noticed until it is read."""
+    """An answer that its process did not read in time is noticed, once."""
     monkeypatch.setattr(daemon_socket, "_READ_WITHIN_S", 0.0)
     daemon, client = ends
-    ask(client)
-    (question,) = daemon.receive()
-    daemon.answer(question, format_configuration(""))
-    assert daemon.has_late_answer
-    client.recv(100)
-    assert not daemon.has_late_answer
+    assert daemon.check_due_s is None
+    for is_read in (False, True):
+        ask(client)
+        (question,) = daemon.receive()
+        daemon.answer(question, format_configuration(""))
+        if is_read:
+            client.recv(100)
+            client.recv(100)
+        assert daemon.has_late_answer() is not is_read
+        assert daemon.check_due_s is None
 
 
 def test_skipped_question() -> None:
