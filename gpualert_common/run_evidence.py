@@ -18,8 +18,10 @@ from gpualert_common.coordinator.state import CoordinatorState
 from gpualert_common.diagnose.evidence import Capture, RunObservations
 from gpualert_common.diagnose.regression import describe_history
 from gpualert_common.errors import RecordError
+from gpualert_common.kineto.traced_end import was_being_traced
 from gpualert_common.launch_record import LaunchRecord
-from gpualert_common.progress import Progress, add_times, measure_steps, read_index
+from gpualert_common.progress import Progress, read_index
+from gpualert_common.progress.step_dates import date_steps, measure_silent_steps
 from gpualert_common.quantities import is_number, is_time
 from gpualert_common.record import INDEX, Record
 from gpualert_common.slurm.submissions.follower_command import submission_path
@@ -200,12 +202,13 @@ class RunEvidence:
             progress=progress,
             command=self._launch_record.command,
             host=self._launch_record.host,
-            stepping=_measure_steps(progress, arrivals),
-            step_times=_date_steps(progress, arrivals, started_at) if self._has_gpus else (),
+            stepping=measure_silent_steps(progress, arrivals),
+            step_times=date_steps(progress, arrivals, started_at) if self._has_gpus else (),
             earlier=() if recalled is None else recalled.runs,
             stacks=self.read_stacks(),
             hang_timeout_s=self._launch_record.hang_timeout_s,
             captures=self._read_captures(),
+            is_traced=self._launch_record.tracing and was_being_traced(self.record, ended_at),
         )
 
     def _read_captures(self) -> tuple[Capture, ...]:
@@ -297,39 +300,6 @@ class RunEvidence:
         started_at = self._launch_record.created_at
         arrivals = read_index(index, started_at, logs.index(points[-1].file))
         return [*arrivals, (ended_at, sys.maxsize)]
-
-
-def _measure_steps(
-    progress: Progress | None, arrivals: Sequence[tuple[float, int]]
-) -> tuple[int, float] | None:
-    """Return steps and seconds by the clock, of a training that reports no times."""
-    if progress is None or not arrivals:
-        return None
-    if any(point.step_s or point.throughput for point in progress.points):
-        return None
-    return measure_steps(progress, arrivals)
-
-
-def _date_steps(
-    progress: Progress | None, arrivals: Sequence[tuple[float, int]], started_at: float
-) -> tuple[tuple[float, int], ...]:
-    """Return the steps of the last segment, each with a time before which it was not printed.
-
-    The index has an entry for each thousandth of a run, so a line may be much older than its entry.
-    """
-    if progress is None or not arrivals:
-        return ()
-    last = progress.points[-1]
-    since = [started_at, *(at for at, _size in arrivals[:-1])]
-    earliest = [(at, size) for at, (_at, size) in zip(since, arrivals, strict=True)]
-    dated = add_times(progress, earliest).points
-    return tuple(
-        (point.at, point.step)
-        for point in dated
-        if point.at is not None
-        and point.step is not None
-        and (point.file, point.segment) == (last.file, last.segment)
-    )
 
 
 def _reports_used_port(path: str) -> bool:

@@ -56,6 +56,7 @@ class RunObservations(Struct, frozen=True):
     newest first.  ``stacks`` are the dumps in its record, oldest first.  ``hang_timeout_s`` is the
     user's limit for a time without output.  ``paces`` are known only while a run with
     ``on_slowdown`` is monitored; ``captures`` are the profiles and traces that it took then.
+    ``is_traced`` says that PyTorch was asked for a trace when the run ended.
     """
 
     telemetry: Telemetry
@@ -75,6 +76,7 @@ class RunObservations(Struct, frozen=True):
     hang_timeout_s: float | None = None
     paces: StepPaces | None = None
     captures: tuple[Capture, ...] = ()
+    is_traced: bool = False
 
 
 class Evidence(Struct, frozen=True, dict=True):

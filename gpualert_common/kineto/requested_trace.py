@@ -15,6 +15,7 @@ from gpualert_common.kineto.requests import TraceRequest, TraceResult
 from gpualert_common.kineto.session import TraceSession
 from gpualert_common.kineto.stored_traces import RAW, RESULT, StoredTrace
 from gpualert_common.kineto.targets import Targets, find_targets
+from gpualert_common.kineto.traced_end import TRACE_BEGUN, TRACE_COMPLETE
 from gpualert_common.record import Record
 
 
@@ -85,7 +86,7 @@ class RequestedTrace:
         result = self._session.finish()
         self._session = None
         _store(self._record, self._request.name, result)
-        self._note("trace_complete", [one.pid for one in result.processes if one.file])
+        self._note(TRACE_COMPLETE, [one.pid for one in result.processes if one.file])
 
     def _begin(self, stored: StoredTrace) -> None:
         raw = os.path.join(stored.path, RAW)
@@ -97,7 +98,7 @@ class RequestedTrace:
         except OSError as error:
             self._problem = f"no trace can be stored: {error.strerror}"
             return
-        self._note("trace_begun", sorted(one.pid for one in self._targets.processes.values()))
+        self._note(TRACE_BEGUN, sorted(one.pid for one in self._targets.processes.values()))
 
     def _note(self, event: str, pids: list[int]) -> None:
         """Note an event in the record: it may explain a process that crashes meanwhile."""

@@ -1,0 +1,1 @@
+"""Traces of PyTorch that were being taken."""
