@@ -9,9 +9,10 @@ from gpualert_common.cli.arguments import add_options
 from gpualert_common.cli.run_end import make_closing_text, print_alerts
 from gpualert_common.errors import UsageError
 from gpualert_common.printable_text import format_messages
+from gpualert_common.record import NO_LONGER_WATCHED
 from gpualert_common.settings import given_options, load_settings
 from gpualert_common.spec import EXIT_NOT_PREPARED
-from gpualert_common.supervise.terminal_output import TerminalOutput, print_if_ready
+from gpualert_common.supervise.terminal_output import TerminalOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from gpualert_common.agent.output_files import Outputs
     from gpualert_common.cli.arguments import CommandParser
     from gpualert_common.launch.preparation import PreparedRun
+    from gpualert_common.model import Verdict
+    from gpualert_common.spec import Ending
+    from gpualert_common.supervise.terminal_output import ClosingText
 
 _OPTIONS = (
     *("state_dir", "hang_timeout", "notify", "notify_on", "notify_deadline", "warn", "artifact"),
@@ -62,14 +66,11 @@ def execute(options: argparse.Namespace) -> int:
 
     def make_terminal(prepared: PreparedRun) -> TerminalOutput:
         greeting = "" if quiet else _greet(process, outputs, prepared.record.run_id)
-        closing = None if quiet else lambda: make_closing_text(prepared)
+        closing = None if quiet else lambda: _make_closing_text(prepared, process.pid)
         return TerminalOutput(greeting=greeting, make_closing_text=closing)
 
     done = attach(process, spec, outputs, make_terminal)
     if done.is_left:
-        if not quiet:
-            left = f"process {process.pid} is no longer watched; it goes on"
-            print_if_ready(format_messages(left))
         os._exit(_INTERRUPTED)
     print_alerts(spec, done, quiet=quiet)
     os._exit(done.ending.shell_code)
@@ -110,6 +111,18 @@ def _open_outputs(process: ForeignProcess, log: str | None) -> Outputs:
         return open_log(os.path.abspath(log), process)
     except UnreadOutputError as error:
         raise UsageError(f"--log: {log}: {error}") from None
+
+
+def _make_closing_text(prepared: PreparedRun, pid: int) -> ClosingText:
+    """Return the function that writes the closing lines, or that the process goes on."""
+    usual = make_closing_text(prepared)
+
+    def format_end(verdict: Verdict | None, ending: Ending, is_late: bool) -> str:
+        if prepared.record.event(NO_LONGER_WATCHED) is not None:
+            return format_messages(f"process {pid} is no longer watched; it goes on")
+        return usual(verdict, ending, is_late)
+
+    return format_end
 
 
 def _greet(process: ForeignProcess, outputs: Outputs, run_id: str) -> str:
