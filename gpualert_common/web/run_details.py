@@ -23,6 +23,7 @@ from gpualert_common.run_progress import read_progress
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.storage import read_dumps
 from gpualert_common.structs import Struct
+from gpualert_common.web.capture_cards import CaptureCard, list_capture_cards
 from gpualert_common.web.machine_view import MachineView, TelemetryCache
 from gpualert_common.web.run_rows import RunRow, make_row
 from gpualert_common.web.sparks import draw_spark
@@ -75,6 +76,7 @@ class DetailedRun(Struct, frozen=True, kw_only=True):
     tail: tuple[str, ...]
     logs: tuple[LogLink, ...]
     stacks: tuple[str, ...]
+    captures: tuple[CaptureCard, ...]
     remark: str
 
 
@@ -108,6 +110,7 @@ def collect_details(
         tail=read_last_lines(record, masks, TAIL_LINES),
         logs=tuple(_list_logs(record)),
         stacks=_render_stacks(record, latest_dump, text),
+        captures=tuple(list_capture_cards(record, text)),
         remark=text.line(remark),
     )
 
