@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+import pytest
 
 from gpualert_common.kineto.trace_analyses import analyse_stored
 from gpualert_common.profiles.profile_files import store_profile
@@ -11,7 +14,14 @@ from gpualert_common.structs import replace
 from tests.diagnose.test_slow_steps import make_profile
 from tests.supervised import Lab, python
 from tests.traces.test_stored_analysis import HOSTILE, slow_traces, store
-from tests.web.web_server import WebServer
+from tests.web.web_server import WebServer, start_server
+
+
+@pytest.fixture
+def server(lab: Lab) -> Iterator[WebServer]:
+    """A server of the runs in the lab."""
+    with start_server(errors=lab.home / "notes") as one:
+        yield one
 
 
 def test_newest_captures(lab: Lab, server: WebServer) -> None:
