@@ -129,7 +129,15 @@ def _percent(bench: Bench, processes: list[int]) -> float:
 
 def _cpu_ns(processes: list[int]) -> int:
     """Return the CPU time of processes, with that of the programs that they ran, as py-spy."""
-    return sum(cpu_ns(one) + children_cpu_ns(one) for one in processes)
+    return sum(_cpu_of_one_ns(one) for one in processes)
+
+
+def _cpu_of_one_ns(pid: int) -> int:
+    """Return the time of a process; 0 for one that has ended, whose parent has its time."""
+    try:
+        return cpu_ns(pid) + children_cpu_ns(pid)
+    except OSError:
+        return 0
 
 
 def _measure_sizes(bench: Bench, options: tuple[str, ...]) -> dict[str, int]:
