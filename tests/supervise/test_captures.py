@@ -133,6 +133,8 @@ def test_rank_that_becomes_slow(lab: Lab, flag: Path, monkeypatch: pytest.Monkey
     assert process.wait(120) == 0
     verdict = until(lambda: record.read_json(VERDICT), "the verdict")
     assert (verdict["cause"], verdict["details"]["rank"]) == ("straggler", 1)
+    assert (verdict["attribution"], verdict["confidence"]) == ("unknown", 0.8)
+    assert verdict["headline"].startswith("Rank 1 is slower by")
     (claim,) = [one for one in verdict["shows"] if one["source"] == "trace"]
     assert "rank 1 is slower by" in claim["claim"]
     assert claim["rank"] == 1

@@ -2,7 +2,8 @@
 
 A trace that shows a rank for which the others wait in collectives names the straggler.  A profile
 in which one rank alone spends more of its time outside collectives at one place suggests it, since
-one rank may also have more to do by design.  What else a capture shows is reported as a warning.
+one rank may also have more to do by design.  Neither shows whether the machine of the rank or its
+own work is slower, so that nobody is blamed.  What else a capture shows is reported as a warning.
 """
 
 from __future__ import annotations
@@ -38,6 +39,13 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             kind=_KIND,
             claims=(Claim(because, capture.source, rank=capture.late_rank),),
             details={"rank": capture.late_rank, "finding": _capitalize(capture.text)},
+        )
+        yield Finding(
+            FAMILY,
+            Weight.DOUBTS,
+            _UNKNOWN,
+            cause="straggler",
+            confidence=_BY_TRACE,
             cannot_decide=(_UNKNOWN,),
         )
 
