@@ -13,6 +13,7 @@ import time
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.kineto.requests import TraceRequest
+from gpualert_common.kineto.trace_analyses import read_analysis
 from gpualert_common.profile_request import take_profile
 from gpualert_common.profiles.py_spy_sampler import SamplingOptions
 from gpualert_common.record import Record
@@ -29,7 +30,7 @@ def capture(record: Record, kind: str, reason: str) -> str:
     if kind == TRACE:
         try:
             problem = _trace(record, reason)
-        except GPUAlertError as error:
+        except (GPUAlertError, OSError) as error:
             problem = str(error)
         if not problem:
             return ""
@@ -38,13 +39,17 @@ def capture(record: Record, kind: str, reason: str) -> str:
 
 
 def _trace(record: Record, reason: str) -> str:
-    """Store a trace of the run; return why no process has one, or "".  Raises GPUAlertError."""
+    """Store a trace of the run and its analysis; return why there is none, or "".
+
+    Raises GPUAlertError, OSError.
+    """
     trace = take_trace(record, TraceRequest(at=time.time(), reason=reason))
-    complete_trace(trace)
-    processes = () if trace.result is None else trace.result.processes
-    if any(one.file for one in processes):
+    problem = complete_trace(trace)
+    if read_analysis(trace) is not None:
         return ""
-    return "; ".join(dict.fromkeys(one.problem for one in processes)) or "no process was traced"
+    processes = () if trace.result is None else trace.result.processes
+    problems = [problem, *(one.problem for one in processes)]
+    return "; ".join(dict.fromkeys(filter(None, problems))) or "no process was traced"
 
 
 def main(record_path: str, kind: str, reason: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpualert_common.diagnose.evidence import Capture
+from gpualert_common.diagnose.warning_state import SLOW, WarningState
 from gpualert_common.kineto.stored_traces import list_traces
 from gpualert_common.kineto.trace_analyses import read_analysis
 from gpualert_common.profiles.profile_files import read_profiles
@@ -12,13 +13,16 @@ from gpualert_common.profiles.rank_differences import find_differences
 from gpualert_common.profiles.rank_texts import summarize
 from gpualert_common.record import Record
 from gpualert_common.spec import ON_REQUEST
+from gpualert_common.structs import replace
 from gpualert_common.traces.trace_finding import describe_analysis
 
 
 def read_captures(record: Record, cwd: str | None) -> tuple[Capture, ...]:
     """Return the captures that nobody requested, oldest first."""
+    is_lasting = WarningState(record.events()).is_active(SLOW)
     found = (*_read_profiles(record, cwd), *_read_traces(record))
-    return tuple(sorted(found, key=lambda one: one.at))
+    lasting = (replace(one, is_lasting=is_lasting) for one in found)
+    return tuple(sorted(lasting, key=lambda one: one.at))
 
 
 def _read_profiles(record: Record, cwd: str | None) -> Iterator[Capture]:

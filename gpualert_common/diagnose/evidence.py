@@ -33,7 +33,8 @@ class Capture(Struct, frozen=True):
     """One profile or trace; ``text`` is its finding in one sentence.
 
     ``source`` is "profile" or "trace", ``reason`` the warning before it.  ``late_rank`` is the rank
-    that is slower than the others, None where none is.
+    that is slower than the others, None where none is.  ``is_lasting`` says that the steps were
+    slow up to the end of the run.
     """
 
     source: str
@@ -41,6 +42,7 @@ class Capture(Struct, frozen=True):
     reason: str
     text: str
     late_rank: int | None = None
+    is_lasting: bool = False
 
 
 class RunObservations(Struct, frozen=True):

@@ -15,8 +15,8 @@ from gpualert_common.diagnose.dump_schedule import DumpSchedule, Suspicion
 from gpualert_common.diagnose.evidence import Evidence, OutputTiming, RunObservations
 from gpualert_common.diagnose.phenomena import detect_warnings
 from gpualert_common.diagnose.remaining_time import find_remaining_time
-from gpualert_common.diagnose.step_pace import StepPositions
-from gpualert_common.diagnose.warning_state import WarningState
+from gpualert_common.diagnose.step_pace import PaceWindows, StepPositions
+from gpualert_common.diagnose.warning_state import SLOW, WarningState
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import ExitFacts
 from gpualert_common.progress import Progress
@@ -28,9 +28,6 @@ from gpualert_common.telemetry.source import PERIOD_S
 
 if TYPE_CHECKING:
     from gpualert_common.history import PastRun
-
-SLOW = "slow"
-"""Kind of the warning after which a trace or a profile may be taken."""
 _NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word all losses are finite, and reading the training's progress is not needed."""
 
@@ -66,6 +63,7 @@ class WarningMonitor:
         self._may_not_be_finite = self._has_new_output = True
         self._limit_due = 0.0
         self._positions = StepPositions()
+        self._windows = PaceWindows()
         self._broken: set[str] = set()
         self._dumps = DumpSchedule()
         self._watches_pace = launch_record.on_slowdown != OFF
@@ -98,7 +96,7 @@ class WarningMonitor:
         now = time.time()
         if self._checked_at and not 0 <= now - self._checked_at <= thresholds.SAMPLE_DELAY_S:
             self._back_at = now  # the machine slept, or its clock was set: that is not silence
-            self._positions.interrupt()
+            self._windows.interrupt()
         self._checked_at = now
         if not self._is_output_read:
             printed_at = now  # its silence is not known
@@ -116,7 +114,7 @@ class WarningMonitor:
             stacks=stacks,
             hang_timeout_s=self._hang_timeout_s,
             earlier=earlier,
-            paces=self._positions.paces if self._watches_pace else None,
+            paces=self._windows.paces,
         )
         evidence = Evidence(self._resolution, self._facts, observations)
         detections, problems = self._detect(evidence, now)
@@ -185,10 +183,18 @@ class WarningMonitor:
         self._may_not_be_finite = self._has_new_output = False
         if is_for_limit:
             progress = progress or Progress(files=())
-        step = None if progress is None else progress.counts.last_step
-        if step is not None:
-            self._positions.add(self._printed_at, step)
+        self._note_position(progress, is_for_limit=is_for_limit)
         return progress
+
+    def _note_position(self, progress: Progress | None, *, is_for_limit: bool) -> None:
+        step = None if progress is None else progress.counts.last_step
+        if progress is None or step is None:
+            return
+        if is_for_limit:  # seldom, so that the positions cover the time before the limit
+            self._positions.add(self._printed_at, step)
+        if self._watches_pace:
+            is_reported = any(one.step_s for one in progress.points[-1:])
+            self._windows.add(self._printed_at, step, is_reported=is_reported)
 
     def _is_due_for_limit(self, clock: float, telemetry: Telemetry, now: float) -> bool:
         """Return whether the limit of the job comes so near that the progress matters."""

@@ -23,6 +23,9 @@ from gpualert_common.structs import Struct
 RAISED, RECOVERED = WARNING_RAISED, "warning_recovered"
 """Events of the record."""
 
+SLOW = "slow"
+"""Kind of the warning after which a trace or a profile may be taken."""
+
 MOST_CHANGES = 21
 """Number of changes that are stored of one kind; odd, so that the last one raises the warning."""
 

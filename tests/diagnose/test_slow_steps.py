@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.classifier import RunClassifier
+from gpualert_common.kineto.trace_analyses import analyse_stored
 from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import Verdict
 from gpualert_common.profiles.profile import FrameNode, FrameTree, Profile, ProfiledRank, TreeKind
@@ -14,6 +15,7 @@ from gpualert_common.profiles.profile_files import store_profile
 from gpualert_common.record import SPEC, Record
 from gpualert_common.spec import ON_REQUEST, EndFacts, Ending
 from gpualert_common.stacks.dump import StackFrame
+from tests.traces.test_stored_analysis import slow_traces, store
 
 FRAMES = (
     StackFrame("train", "/job/train.py", 9, is_own=True),
@@ -75,3 +77,27 @@ def test_nothing_of_other_profiles(tmp_path: Path) -> None:
     asked = conclude(tmp_path / "1", make_profile((20, 20, 20, 400), ON_REQUEST))
     other = conclude(tmp_path / "2", make_profile((20, 20, 20, 400)), on_slowdown="off")
     assert not [one for one in (*asked.warnings, *other.warnings) if one.kind == "slow_steps"]
+
+
+@pytest.mark.parametrize("has_recovered", [False, True])
+def test_trace_of_a_slow_rank(tmp_path: Path, *, has_recovered: bool) -> None:
+    """A trace names the straggler of a run that was slow to its end, and nobody is blamed."""
+    record = Record.create(str(tmp_path / "run"), sync=False)
+    record.write_json(SPEC, {"schema": 1, "run_id": "run", "logs": ["output.log"]})
+    warning = {"kind": "slow", "says": REASON, "since": 10.0, "text": REASON, "part_of": None}
+    record.append_event("warning_raised", 10.0, **warning)
+    if has_recovered:
+        record.append_event("warning_recovered", 50.0, **warning)
+    analyse_stored(store(record, slow_traces(), reason=REASON))
+    classifier = RunClassifier(LaunchRecord(run_id="run", on_slowdown="trace"), record)
+    classifier.feed("output.log", b"step 1 loss 2.0\nstep 2 loss 1.5\ndone\n", 0)
+    ending = Ending(1.0, 61.0)
+    ending.code = 0
+    verdict = classifier.conclude(ending, EndFacts())
+    if has_recovered:
+        assert (verdict.cause, [one.cause for one in verdict.secondary]) == ("none", ["straggler"])
+        return
+    assert (verdict.cause, verdict.details["rank"]) == ("straggler", 1)
+    assert (verdict.attribution, verdict.retry) == ("unknown", "same")
+    assert verdict.headline.startswith("Rank 1 is slower by")
+    assert not any("card" in one for one in (*verdict.cannot_decide, *verdict.do))

@@ -13,7 +13,7 @@ from gpualert_common.diagnose.capture_schedule import CaptureSchedule
 from gpualert_common.diagnose.detection import Detection
 from gpualert_common.diagnose.evidence import Evidence, RunObservations
 from gpualert_common.diagnose.phenomena import warning_kinds
-from gpualert_common.diagnose.step_pace import StepPositions
+from gpualert_common.diagnose.step_pace import PaceWindows, StepPositions
 from gpualert_common.diagnose.warning_monitor import WarningMonitor
 from gpualert_common.history import PastRun
 from gpualert_common.launch_record import LaunchRecord
@@ -27,9 +27,9 @@ FACTS = ExitFacts(code=None)
 RUNNING = resolve((), FACTS, load_rules(), running=True)
 
 
-def follow(step_s: list[float], *, pauses: dict[int, float] | None = None) -> StepPositions:
+def follow(step_s: list[float], *, pauses: dict[int, float] | None = None) -> PaceWindows:
     """Return the positions of a training, read every 5 s; *pauses* come before their steps."""
-    positions, now, read_at, printed = StepPositions(), 0.0, READ_EVERY_S, (0.0, 0)
+    positions, now, read_at, printed = PaceWindows(), 0.0, READ_EVERY_S, (0.0, 0)
     for step, seconds in enumerate(step_s, 1):
         now += seconds + (pauses or {}).get(step, 0.0)
         while now > read_at:
@@ -40,7 +40,7 @@ def follow(step_s: list[float], *, pauses: dict[int, float] | None = None) -> St
     return positions
 
 
-def detect(positions: StepPositions, *earlier: float) -> Detection | None:
+def detect(positions: PaceWindows, *earlier: float) -> Detection | None:
     """Return the detection after these positions and earlier runs with these times of a step."""
     runs = tuple(
         PastRun(str(n), "x", 1.0, step_time_s=step_s, disposition="completed", cause="none")
@@ -50,7 +50,7 @@ def detect(positions: StepPositions, *earlier: float) -> Detection | None:
     return warning_kinds()["slow"].detect(Evidence(RUNNING, FACTS, observed))
 
 
-def slow(positions: StepPositions, *earlier: float) -> str:
+def slow(positions: PaceWindows, *earlier: float) -> str:
     """Return the summary of that detection; "" for none."""
     found = detect(positions, *earlier)
     return "" if found is None else found.summary
@@ -96,7 +96,7 @@ def test_noise() -> None:
         noise = random.Random(seed)
         step_s = [0.4 * noise.lognormvariate(0.0, 0.3) for _ in range(1500)]
         pauses = {step: noise.uniform(0, 30) for step in noise.sample(range(1, 1500), 6)}
-        positions = StepPositions()
+        positions = PaceWindows()
         now, warned = 0.0, False
         for step, seconds in enumerate(step_s, 1):
             now += seconds + pauses.get(step, 0.0)
@@ -108,7 +108,7 @@ def test_noise() -> None:
 
 def test_restart_and_sleep_begin_a_new_window() -> None:
     """Steps that begin again, and a machine that slept, make no window slow."""
-    positions = StepPositions()
+    positions = PaceWindows()
     for step in range(1, 401):
         positions.add(step * 0.5, step)
     positions.interrupt()
@@ -119,14 +119,31 @@ def test_restart_and_sleep_begin_a_new_window() -> None:
     paces = positions.paces
     assert paces is not None
     assert max((*paces.early, *paces.recent)) == pytest.approx(0.5)
+
+
+def test_reported_times_are_not_compared_with_the_clock() -> None:
+    """A log that reports the time of a step is not compared with a history of such times."""
+    positions = PaceWindows()
+    for step in range(1, 401):
+        positions.add(step * 0.8, step, is_reported=True)
+    assert positions.paces is not None
+    assert not slow(positions, 0.41, 0.4, 0.39, 0.4)
+
+
+def test_positions_before_a_limit() -> None:
+    """The pace before the limit of a job is that of the latest positions, after a restart anew."""
+    positions = StepPositions()
+    for step in (*range(1, 50), *range(10, 40)):
+        positions.add(1000.0 + step * 0.5, step)
     assert positions.stepping == pytest.approx((19, 9.5))
+    assert StepPositions().stepping is None
 
 
 def test_too_few_lines_show_no_pace() -> None:
     """A training that has made few steps shows no pace, and the result is unknown."""
-    assert StepPositions().paces is None
+    assert PaceWindows().paces is None
     assert follow([5.0] * 20).paces is None
-    assert detect(StepPositions()) is None
+    assert detect(PaceWindows()) is None
 
 
 def test_at_most_two_captures() -> None:

@@ -13,6 +13,7 @@ from gpualert_common.kineto.stored_traces import StoredTrace, add_request, open_
 from gpualert_common.kineto.trace_analyses import ANALYSIS, analyse_stored, read_newest_analysis
 from gpualert_common.record import Record
 from gpualert_common.run_report import make_report
+from gpualert_common.spec import ON_REQUEST
 from tests.pages.page_outline import PageOutline
 from tests.scenarios.scene import Scene
 from tests.traces.composed import ComposedTrace
@@ -27,9 +28,11 @@ def record(tmp_path: Path) -> Record:
     return Scene(code=1, seconds=30.0).record(tmp_path)
 
 
-def store(record: Record, traces: list[ComposedTrace], at: float = 1.5e9) -> StoredTrace:
+def store(
+    record: Record, traces: list[ComposedTrace], at: float = 1.5e9, reason: str = ON_REQUEST
+) -> StoredTrace:
     """Return a trace in the record, as the daemon leaves it."""
-    name = add_request(record, TraceRequest(at=at))
+    name = add_request(record, TraceRequest(at=at, reason=reason))
     folder = open_trace(record, name)
     processes = []
     for one in traces:

@@ -1,6 +1,7 @@
 """The reason why steps became slow, by the profile or the trace that was taken then.
 
-A trace that shows a rank for which the others wait in collectives names the straggler.  A profile
+A trace that shows a rank for which the others wait in collectives names the straggler, if the
+steps were slow up to the end.  A profile
 in which one rank alone spends more of its time outside collectives at one place suggests it, since
 one rank may also have more to do by design.  Neither shows whether the machine of the rank or its
 own work is slower, so that nobody is blamed.  What else a capture shows is reported as a warning.
@@ -18,8 +19,6 @@ FAMILY = "D3"
 _KIND = "slow_steps"
 _BY_TRACE, _BY_PROFILE = 0.8, 0.6
 """Confidences: a trace has the waits of all ranks; a profile has shares of their time."""
-
-_UNKNOWN = "whether the GPU of that rank, its host, or its own share of the work is the reason"
 
 
 def diagnose(evidence: Evidence) -> Iterator[Finding]:
@@ -40,14 +39,6 @@ def diagnose(evidence: Evidence) -> Iterator[Finding]:
             claims=(Claim(because, capture.source, rank=capture.late_rank),),
             details={"rank": capture.late_rank, "finding": _capitalize(capture.text)},
         )
-        yield Finding(
-            FAMILY,
-            Weight.DOUBTS,
-            _UNKNOWN,
-            cause="straggler",
-            confidence=_BY_TRACE,
-            cannot_decide=(_UNKNOWN,),
-        )
 
 
 def _capitalize(text: str) -> str:
@@ -57,4 +48,5 @@ def _capitalize(text: str) -> str:
 def _weigh(evidence: Evidence, capture: Capture) -> Weight:
     if not evidence.is_completed:
         return Weight.WARNS
-    return Weight.DECIDES if capture.source == "trace" else Weight.SUPPORTS
+    is_sure = capture.source == "trace" and capture.is_lasting
+    return Weight.DECIDES if is_sure else Weight.SUPPORTS

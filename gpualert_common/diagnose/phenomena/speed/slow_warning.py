@@ -3,7 +3,8 @@
 Only checked where the run has `on_slowdown` set.  The time of a step is measured by the clock, in
 windows of some steps and some seconds.  The warning is raised when each of the latest windows was
 slow, against the median of the first ones and every one of them, or against the usual time in
-earlier runs of the command on the same GPUs.  A checkpoint or an evaluation between two steps
+earlier runs of the command on the same GPUs; the history has that by the clock only where the log
+reports no time of a step.  A checkpoint or an evaluation between two steps
 makes one window slow, and raises no warning.  Lines that are printed too rarely show no pace.
 """
 
@@ -36,7 +37,8 @@ def detect(evidence: Evidence) -> Detection | None:
     usual_s = median(paces.early)
     if step_s > max(paces.early) and step_s >= thresholds.SLOWER_THAN_BEFORE * usual_s:
         return _describe("at its beginning", step_s, usual_s, "log")
-    usual = Comparison(evidence).usual if evidence.observations.earlier else None
+    has_history = bool(evidence.observations.earlier) and not paces.is_reported
+    usual = Comparison(evidence).usual if has_history else None
     times = None if usual is None else usual.step_time_s
     if (
         times is not None
