@@ -27,7 +27,7 @@ def _total(name: str, text: str, labels: tuple[str, ...], total: Total) -> Metri
     """Return the counter of a number that is added up over all ended runs."""
 
     def list_samples(reading: Reading) -> Iterator[Sample]:
-        for (found, values), value in sorted(reading.totals.items()):
+        for (found, values), value in sorted((reading.totals or {}).items()):
             if found is total:
                 yield values, value
 

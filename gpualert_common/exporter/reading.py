@@ -39,8 +39,9 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     ``runs`` have time series of their own; ``left_out`` is the number of those for which there are
     too many.  ``unreadable`` counts damaged records and those that another user can change.
-    ``alerts`` counts those that are not sent.  ``totals`` are of all runs that ended; they are
-    ``is_durable`` if they survive a restart.  ``failures`` counts readings that failed.
+    ``alerts`` counts those that are not sent.  ``totals`` are of all runs that ended, None until
+    their file has been read; they are ``is_durable`` if they survive a restart.  ``failures``
+    counts readings that failed.
     """
 
     user: str
@@ -52,7 +53,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     unreadable: int
     alerts: Mapping[EntryState, int]
     oldest_alert_at: float | None
-    totals: Totals
+    totals: Totals | None
     is_durable: bool
     failures: int = 0
 
