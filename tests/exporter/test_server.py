@@ -100,10 +100,12 @@ def test_thread_that_cannot_start(lab: Lab) -> None:
             with no_threads():
                 assert page.get() is None
                 for _number in range(40):
-                    with socket.create_connection(server.server_address[:2], timeout=10) as client:
+                    with socket.create_connection(
+                        ("127.0.0.1", server.server_port), timeout=10
+                    ) as client:
                         assert client.recv(1) == b""
             assert page.get() is not None
-            with socket.create_connection(server.server_address[:2], timeout=10) as client:
+            with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
                 client.sendall(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
                 assert client.recv(100).startswith(b"HTTP/1.0 200")
         finally:
