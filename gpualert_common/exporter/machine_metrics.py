@@ -8,8 +8,10 @@ from gpualert_common._version import __version__
 from gpualert_common.exporter.metric import Metric, MetricKind, Sample
 from gpualert_common.exporter.reading import Reading
 from gpualert_common.exporter.totals import Total
+from gpualert_common.listing.condition import LIVE, Condition
 
 _ENDED = ("condition", "cause", "attribution")
+_ENDED_CONDITIONS = [str(one) for one in Condition if one not in (*LIVE, Condition.LOST)]
 
 
 def _number(name: str, text: str, read: Callable[[Reading], float | None]) -> Metric[Reading]:
@@ -27,11 +29,37 @@ def _total(name: str, text: str, labels: tuple[str, ...], total: Total) -> Metri
     """Return the counter of a number that is added up over all ended runs."""
 
     def list_samples(reading: Reading) -> Iterator[Sample]:
-        for (found, values), value in sorted(reading.totals.items()):
+        for (found, values), value in sorted((reading.totals or {}).items()):
             if found is total:
                 yield values, value
 
     return Metric(f"gpualert_{name}_total", text, labels, list_samples, MetricKind.COUNTER)
+
+
+def _total_by_condition(name: str, total: Total) -> Metric[Reading]:
+    """Return the counter of a total by condition alone, with 0 for those without a run.
+
+    A series that begins with its first run is not counted by PromQL's ``increase``.
+    """
+
+    def list_samples(reading: Reading) -> Iterator[Sample]:
+        if reading.totals is None:
+            return
+        sums = dict.fromkeys(_ENDED_CONDITIONS, 0.0)
+        for (found, (condition, *_)), value in reading.totals.items():
+            if found is total:
+                sums[condition] = sums.get(condition, 0.0) + value
+        for condition, value in sums.items():
+            yield (condition,), value
+
+    return Metric(
+        f"gpualert_{name}_by_condition_total",
+        f"gpualert_{name}_total without the other labels. Each condition begins with 0, so that "
+        "increase() counts its first run, too.",
+        ("condition",),
+        list_samples,
+        MetricKind.COUNTER,
+    )
 
 
 def _read_failures(reading: Reading) -> Iterator[Sample]:
@@ -78,6 +106,9 @@ MACHINE_METRICS: tuple[Metric[Reading], ...] = (
         _ENDED,
         Total.WASTED_GPU_SECONDS,
     ),
+    _total_by_condition("ended_runs", Total.RUNS),
+    _total_by_condition("gpu_seconds", Total.GPU_SECONDS),
+    _total_by_condition("wasted_gpu_seconds", Total.WASTED_GPU_SECONDS),
     _total(
         "warnings",
         "Runs that ended with a warning of this kind, whether it was withdrawn or not.",
@@ -92,9 +123,9 @@ MACHINE_METRICS: tuple[Metric[Reading], ...] = (
         _read_alerts,
     ),
     _number(
-        "oldest_queued_alert_timestamp_seconds",
-        "Time at which the oldest alert was queued that is pending or held; absent without one.",
-        lambda reading: reading.oldest_alert_at,
+        "oldest_pending_alert_timestamp_seconds",
+        "Time at which the oldest pending alert was queued; absent without one.",
+        lambda reading: reading.oldest_pending_at,
     ),
     Metric(
         "gpualert_build_info",

@@ -43,9 +43,12 @@ class MetricsPage:
             if time.monotonic() - self._made_at <= FRESH_S:
                 return self._page
             if not self._is_reading:
+                try:
+                    threading.Thread(target=self._make, daemon=True).start()
+                except RuntimeError:
+                    return self._page  # there are too many threads: the next scrape tries again
                 self._is_reading = True
                 self._is_ready.clear()
-                threading.Thread(target=self._make, daemon=True).start()
         self._is_ready.wait(wait_s)
         return self._page
 

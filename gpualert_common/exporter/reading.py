@@ -13,7 +13,7 @@ from gpualert_common.errors import RecordError
 from gpualert_common.exporter.totals import Totals, TotalsFile
 from gpualert_common.listing.condition import LIVE, Condition
 from gpualert_common.listing.run_summary import RunSummary, name_user
-from gpualert_common.notify.entry import OPEN, UNSENT, EntryState
+from gpualert_common.notify.entry import UNSENT, EntryState
 from gpualert_common.notify.outbox import Outbox
 from gpualert_common.record import Record
 from gpualert_common.record.marks import UNDELIVERED
@@ -39,8 +39,9 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     ``runs`` have time series of their own; ``left_out`` is the number of those for which there are
     too many.  ``unreadable`` counts damaged records and those that another user can change.
-    ``alerts`` counts those that are not sent.  ``totals`` are of all runs that ended; they are
-    ``is_durable`` if they survive a restart.  ``failures`` counts readings that failed.
+    ``alerts`` counts those that are not sent.  ``totals`` are of all runs that ended, None until
+    their file has been read; they are ``is_durable`` if they survive a restart.  ``failures``
+    counts readings that failed.
     """
 
     user: str
@@ -51,8 +52,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     left_out: int
     unreadable: int
     alerts: Mapping[EntryState, int]
-    oldest_alert_at: float | None
-    totals: Totals
+    oldest_pending_at: float | None
+    totals: Totals | None
     is_durable: bool
     failures: int = 0
 
@@ -73,7 +74,7 @@ class RunReader:
         all_runs = self._index.list_runs()
         chosen = sorted(self._choose(all_runs), key=lambda run: run.condition not in LIVE)
         runs = tuple(self._read_live(chosen[: self._limits.most]))
-        alerts, oldest_alert_at = self._count_alerts(run.summary.path for run in runs)
+        alerts, oldest_pending_at = self._count_alerts(run.summary.path for run in runs)
         conditions = Counter(run.condition for run in all_runs)
         totals = self._totals.update(all_runs)
         return Reading(
@@ -85,7 +86,7 @@ class RunReader:
             left_out=len(chosen) - len(runs),
             unreadable=conditions[Condition.DAMAGED] + self._index.refused,
             alerts=alerts,
-            oldest_alert_at=oldest_alert_at,
+            oldest_pending_at=oldest_pending_at,
             totals=totals,
             is_durable=not self._totals.problem,
         )
@@ -109,7 +110,7 @@ class RunReader:
             yield reader.live or LiveRun(summary=run)
 
     def _count_alerts(self, paths: Iterable[str]) -> tuple[dict[EntryState, int], float | None]:
-        """Return the number of alerts by state, and the time of the oldest that is queued."""
+        """Return the number of alerts by state, and the time of the oldest that is pending."""
         marked = [path for place in self._places for path in UNDELIVERED.list_records(place)]
         states: Counter[EntryState] = Counter()
         queued_at: list[float] = []
@@ -121,5 +122,6 @@ class RunReader:
             except (RecordError, OSError):
                 continue  # it was removed meanwhile, or is damaged
             states.update(entry.state for entry in entries)
-            queued_at += [entry.fields["queued_at"] for entry in entries if entry.state in OPEN]
+            pending = (entry for entry in entries if entry.state is EntryState.PENDING)
+            queued_at += [entry.fields["queued_at"] for entry in pending]
         return {state: states[state] for state in UNSENT}, min(queued_at, default=None)

@@ -108,6 +108,14 @@ class MetricsServer(ThreadingHTTPServer):
         """Return False, which closes the connection, if there are too many."""
         return self._free.acquire(blocking=False)
 
+    def process_request(self, request: object, client_address: object) -> None:
+        """Start a thread that answers.  Raises RuntimeError if there are too many threads."""
+        try:
+            super().process_request(request, client_address)  # type: ignore[arg-type]
+        except BaseException:
+            self._free.release()
+            raise
+
     def process_request_thread(self, request: object, client_address: object) -> None:
         """Answer the request of one connection."""
         try:

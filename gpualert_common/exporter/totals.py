@@ -2,14 +2,14 @@
 
 A run counts once, when its verdict is complete.  The file outlives the records and the exporter;
 without one the totals begin with the records that are present.  Two exporters of one state
-directory share it, and count no run twice.
+directory share it, and count no run twice.  It keeps the id of each run that was counted: a record
+that is not listed may be on a disk that does not answer, and come back.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -34,14 +34,11 @@ _APPLICATION = int.from_bytes(b"gpum", "big")
 _SCHEMA = 1
 _TABLES = (
     "CREATE TABLE totals (total TEXT, labels TEXT, value REAL, PRIMARY KEY (total, labels))",
-    "CREATE TABLE counted (run_id TEXT PRIMARY KEY, at REAL)",
+    "CREATE TABLE counted (run_id TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 _ADD = """INSERT INTO totals VALUES (?, ?, ?)
     ON CONFLICT (total, labels) DO UPDATE SET value = value + excluded.value"""
-_COUNT = "INSERT OR IGNORE INTO counted VALUES (?, ?)"
-_FORGET_AFTER_S = 7 * 86400.0
-"""Another exporter may have read its list of records before one was removed."""
-_FORGET_PAUSE_S = 3600.0
+_COUNT = "INSERT OR IGNORE INTO counted (run_id) VALUES (?)"
 _MOST_GPU_SECONDS = 1e11
 """Of one run: 100,000 GPUs for eleven days.  A larger number is damaged."""
 _MOST_KIND_CHARS = 60
@@ -56,8 +53,9 @@ class Total(StrEnum):
     WARNINGS = "warnings"
 
 
-Totals = Mapping[tuple[Total, tuple[str, ...]], float]
-"""Sums by number and labels: condition, cause and attribution, or the kind of a warning."""
+TotalKey = tuple[Total, tuple[str, ...]]
+"""A number and its labels: condition, cause and attribution, or the kind of a warning."""
+Totals = Mapping[TotalKey, float]
 
 
 class TotalsFile:
@@ -70,69 +68,53 @@ class TotalsFile:
     def __init__(self, place: str) -> None:
         self.problem = ""
         self._file = Database(place, NAME, application=_APPLICATION, schema=_SCHEMA, tables=_TABLES)
-        self._stored: dict[tuple[Total, tuple[str, ...]], float] = {}
-        self._counted: dict[str, float] = {}
+        self._stored: dict[TotalKey, float] = {}
+        self._counted: set[str] = set()
+        self._unstored: dict[str, RunSummary] = {}
         self._is_read = False
-        self._forget_at = 0.0
 
-    def update(self, runs: Iterable[RunSummary]) -> Totals:
+    def update(self, runs: Iterable[RunSummary]) -> Totals | None:
         """Return the totals, with those of ``runs`` that have ended and were not counted yet.
 
-        ``runs`` are all that have a record.
+        None until the file has been read once: totals without it would be lower than before.
         """
-        runs = list(runs)
-        new = [run for run in runs if run.run_id not in self._counted and _is_complete(run)]
-        if new or not self._is_read or not self._file.exists:
+        for run in runs:
+            if run.run_id not in self._counted and _is_complete(run):
+                self._unstored.setdefault(run.run_id, run)
+        if self._unstored or not self._is_read or not self._file.exists:
             try:
-                self._file.use(lambda connection: self._store(connection, new))
+                self._file.use(self._store)
                 self.problem = self._file.repair
-                new = []
             except HistoryUnavailableError as error:
                 self.problem = str(error)
-        if time.monotonic() >= self._forget_at and not self.problem:
-            self._forget_at = time.monotonic() + _FORGET_PAUSE_S
-            self._forget({run.run_id for run in runs})
-        totals = dict(self._stored)
-        for run in new:  # not stored
-            for key, value in _list_parts(run):
-                totals[key] = totals.get(key, 0.0) + value
-        return _fold_kinds(totals)
+        return self._add_unstored() if self._is_read else None
 
-    def _store(self, connection: Connection, runs: Iterable[RunSummary]) -> None:
-        """Add these runs to the file, unless another exporter did, and read it."""
-        now = time.time()
+    def _store(self, connection: Connection) -> None:
+        """Add the new runs to the file, unless another exporter did, and read its totals."""
+        if not self._is_read:  # first, since it may be possible to read and not to write
+            self._counted = {row[0] for row in connection.execute("SELECT run_id FROM counted")}
+            self._stored = dict(_read_rows(connection))
+            self._is_read = True
         with transaction(connection):
-            if self._is_read and not _has_totals(connection):  # it was removed, or damaged
-                connection.executemany(_COUNT, self._counted.items())
+            if not _has_totals(connection):  # it was removed, or damaged
+                connection.executemany(_COUNT, [(run_id,) for run_id in self._counted])
                 _add(connection, self._stored.items())
-            for run in runs:
-                if connection.execute(_COUNT, (run.run_id, now)).rowcount:
-                    _add(connection, _list_parts(run))
-        self._counted = dict(connection.execute("SELECT run_id, at FROM counted"))
-        self._stored = dict(_read(connection))
-        self._is_read = True
+            kinds = _list_kinds(dict(_read_rows(connection)))
+            for run_id, run in self._unstored.items():
+                if connection.execute(_COUNT, (run_id,)).rowcount:
+                    _add(connection, _list_parts(run, kinds))
+        self._stored = dict(_read_rows(connection))
+        self._counted.update(self._unstored)
+        self._unstored.clear()
 
-    def _forget(self, present: set[str]) -> None:
-        """Forget that runs were counted whose records are gone: their ids do not come again."""
-        before = time.time() - _FORGET_AFTER_S
-        gone = [
-            (run_id,)
-            for run_id, at in self._counted.items()
-            if run_id not in present and at < before
-        ]
-        if not gone:
-            return
-
-        def remove(connection: Connection) -> None:
-            with transaction(connection):
-                connection.executemany("DELETE FROM counted WHERE run_id = ?", gone)
-
-        try:
-            self._file.use(remove)
-        except HistoryUnavailableError:
-            return  # they are forgotten later
-        for (run_id,) in gone:
-            del self._counted[run_id]
+    def _add_unstored(self) -> Totals:
+        totals = dict(self._stored)
+        kinds = _list_kinds(totals)
+        for run_id, run in self._unstored.items():
+            if run_id not in self._counted:
+                for key, value in _list_parts(run, kinds):
+                    totals[key] = totals.get(key, 0.0) + value
+        return totals
 
 
 def _is_complete(run: RunSummary) -> bool:
@@ -140,8 +122,11 @@ def _is_complete(run: RunSummary) -> bool:
     return is_over and run.disposition is not None and not run.verdict_pending
 
 
-def _list_parts(run: RunSummary) -> Iterator[tuple[tuple[Total, tuple[str, ...]], float]]:
-    """Yield what a run adds to the totals: no negative numbers, since totals never fall."""
+def _list_parts(run: RunSummary, kinds: set[str]) -> Iterator[tuple[TotalKey, float]]:
+    """Yield what a run adds to the totals: no negative numbers, since totals never fall.
+
+    ``kinds`` are the kinds of warnings that have a label, and gets those of this run.
+    """
     labels = (str(run.condition), name_cause(run.cause), name_attribution(run.attribution))
     yield (Total.RUNS, labels), 1.0
     for total, value in (
@@ -150,8 +135,8 @@ def _list_parts(run: RunSummary) -> Iterator[tuple[tuple[Total, tuple[str, ...]]
     ):
         if value is not None and 0.0 <= value <= _MOST_GPU_SECONDS:
             yield (total, labels), float(value)
-    for kind in {name_kind(kind) for kind in run.warnings}:
-        yield (Total.WARNINGS, (kind,)), 1.0
+    for label in {_choose_label(name_kind(kind), kinds) for kind in run.warnings}:
+        yield (Total.WARNINGS, (label,)), 1.0
 
 
 def name_cause(cause: str | None) -> str:
@@ -172,27 +157,27 @@ def name_kind(kind: str) -> str:
     return kind if is_name else OTHER
 
 
-def _fold_kinds(totals: dict[tuple[Total, tuple[str, ...]], float]) -> Totals:
-    """Return the totals with the last of too many kinds of warnings added up as one."""
-    kinds = sorted(labels for total, labels in totals if total is Total.WARNINGS)
-    for labels in kinds[MOST_KINDS:]:
-        other = (Total.WARNINGS, (OTHER,))
-        totals[other] = totals.get(other, 0.0) + totals.pop((Total.WARNINGS, labels))
-    return totals
+def _list_kinds(totals: Totals) -> set[str]:
+    return {labels[0] for total, labels in totals if total is Total.WARNINGS}
+
+
+def _choose_label(kind: str, kinds: set[str]) -> str:
+    """Return the label of a kind, and add it to those that have one if there is room."""
+    label = kind if kind in kinds or len(kinds) < MOST_KINDS else OTHER
+    kinds.add(label)
+    return label
 
 
 def _has_totals(connection: Connection) -> bool:
     return connection.execute("SELECT 1 FROM totals LIMIT 1").fetchone() is not None
 
 
-def _add(
-    connection: Connection, parts: Iterable[tuple[tuple[Total, tuple[str, ...]], float]]
-) -> None:
+def _add(connection: Connection, parts: Iterable[tuple[TotalKey, float]]) -> None:
     rows = [(str(total), json.dumps(labels), value) for (total, labels), value in parts]
     connection.executemany(_ADD, rows)
 
 
-def _read(connection: Connection) -> Iterator[tuple[tuple[Total, tuple[str, ...]], float]]:
+def _read_rows(connection: Connection) -> Iterator[tuple[TotalKey, float]]:
     for total, text, value in connection.execute("SELECT total, labels, value FROM totals"):
         try:
             labels = tuple(str(one) for one in json.loads(text))

@@ -257,6 +257,35 @@ def test_run_that_ended_long_ago(lab: Lab) -> None:
     assert page.sum("gpualert_ended_runs_total") == 2
 
 
+def test_first_run_of_its_kind(lab: Lab) -> None:
+    """The totals by condition begin with 0, so that an increase counts the first failure."""
+    lab.gpualert("run", "--", "true")
+    reader = open_reader(lab)
+    before = scrape(reader)
+    lab.run(*OOM)
+    change(max(lab.records()), "verdict.json", measured=_measured(7200.0, 3600.0))
+    after = scrape(reader)
+    for name, number in (("ended_runs", 1), ("gpu_seconds", 7200), ("wasted_gpu_seconds", 3600)):
+        metric = f"gpualert_{name}_by_condition_total"
+        assert before.value(metric, condition="failed") == 0
+        assert after.value(metric, condition="failed") == pytest.approx(number)
+        assert after.sum(metric) == after.sum(f"gpualert_{name}_total")
+    assert before.list("gpualert_ended_runs_total", condition="failed") == []
+
+
+def test_held_alerts(lab: Lab) -> None:
+    """An alert that is held on purpose is counted, and its age is not that of a pending one."""
+    lab.run(*OOM)
+    outbox = Outbox(lab.record())
+    channel: ChannelConfig = {"name": "x", "kind": "command", "settings": {"command": ["true"]}}
+    held = outbox.draft(channel, EntryState.HELD)
+    held.fields["queued_at"] = time.time() - 86400
+    outbox.mark([outbox.add(held)])
+    page = scrape(open_reader(lab))
+    assert page.value("gpualert_unsent_alerts", state="held") == 1
+    assert page.list("gpualert_oldest_pending_alert_timestamp_seconds") == []
+
+
 def test_queued_alerts(lab: Lab) -> None:
     """Alerts that wait are counted by state, with the time of the oldest; damaged ones are not."""
     lab.run(*OOM)
@@ -265,7 +294,7 @@ def test_queued_alerts(lab: Lab) -> None:
     outbox.mark([outbox.add(outbox.draft(channel, EntryState.PENDING))])
     page = scrape(open_reader(lab))
     assert page.value("gpualert_unsent_alerts", state="pending") == 1
-    assert time.time() - page.value("gpualert_oldest_queued_alert_timestamp_seconds") < 60
+    assert time.time() - page.value("gpualert_oldest_pending_alert_timestamp_seconds") < 60
     (entry,) = lab.records()[0].glob("outbox/*.json")
     entry.write_text("{")
     assert scrape(open_reader(lab)).sum("gpualert_unsent_alerts") == 0

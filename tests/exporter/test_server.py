@@ -10,6 +10,8 @@ import stat
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -86,6 +88,39 @@ def test_request_that_never_ends(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> N
         finally:
             server.shutdown()
             serving.join()
+
+
+def test_thread_that_cannot_start(lab: Lab) -> None:
+    """While no thread can start connections are closed; later all of them are free again."""
+    page = MetricsPage(open_reader(lab), print)
+    with open_server(ListenAddress(port=0), page) as server:
+        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        serving.start()
+        try:
+            with no_threads():
+                assert page.get() is None
+                for _number in range(40):
+                    with socket.create_connection(
+                        ("127.0.0.1", server.server_port), timeout=10
+                    ) as client:
+                        assert client.recv(1) == b""
+            assert page.get() is not None
+            with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+                client.sendall(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
+                assert client.recv(100).startswith(b"HTTP/1.0 200")
+        finally:
+            server.shutdown()
+            serving.join()
+
+
+@contextmanager
+def no_threads() -> Iterator[None]:
+    """Let no new thread start: none gets a stack of this size."""
+    before = threading.stack_size(1 << 48)
+    try:
+        yield
+    finally:
+        threading.stack_size(before)
 
 
 def is_cut_off(client: socket.socket) -> bool:

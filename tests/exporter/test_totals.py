@@ -7,12 +7,14 @@ import os
 import shutil
 import sqlite3
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from gpualert_common.exporter import totals
-from gpualert_common.exporter.totals import MOST_KINDS, NAME, OTHER, Total, TotalsFile
+from gpualert_common.exporter.totals import MOST_KINDS, NAME, OTHER, Total, Totals, TotalsFile
 from gpualert_common.listing.condition import Condition
 from gpualert_common.listing.run_summary import RunSummary
 from gpualert_common.structs import replace
@@ -45,7 +47,14 @@ def make_runs(*numbers: int) -> list[RunSummary]:
 
 def count(file: TotalsFile, runs: list[RunSummary]) -> float:
     """Return the number of runs that a file counts once it has seen these."""
-    return sum(value for (total, _), value in file.update(runs).items() if total is Total.RUNS)
+    return sum(value for (total, _), value in update(file, runs).items() if total is Total.RUNS)
+
+
+def update(file: TotalsFile, runs: list[RunSummary]) -> Totals:
+    """Return the totals of a file once it has seen these runs."""
+    found = file.update(runs)
+    assert found is not None
+    return found
 
 
 def test_run_counts_once(place: str) -> None:
@@ -55,7 +64,7 @@ def test_run_counts_once(place: str) -> None:
     assert count(second, make_runs(0, 1)) == 2
     assert count(second, make_runs(0, 1, 2)) == 3
     assert count(first, make_runs(0, 1, 2)) == 3
-    found = TotalsFile(place).update([])
+    found = update(TotalsFile(place), [])
     assert found[Total.GPU_SECONDS, LABELS] == 300.0
     assert found[Total.WASTED_GPU_SECONDS, LABELS] == 120.0
 
@@ -82,7 +91,7 @@ def test_verdict_that_is_not_complete(place: str, incomplete: dict[str, object])
     """A run counts when its verdict is complete, under the cause that it has then."""
     file = TotalsFile(place)
     assert count(file, [replace(RUN, **incomplete)]) == 0
-    assert file.update([RUN])[Total.RUNS, LABELS] == 1
+    assert update(file, [RUN])[Total.RUNS, LABELS] == 1
 
 
 @pytest.mark.parametrize("loss", ["removed", "damaged", "of another application"])
@@ -101,13 +110,13 @@ def test_file_is_lost_meanwhile(place: str, loss: str) -> None:
 
 
 def test_file_of_a_newer_release(place: str) -> None:
-    """A file of a newer release is not changed; runs are counted in memory, and that is said."""
+    """A file of a newer release is not changed; there are no totals, and the reason is given."""
     file = TotalsFile(place)
     count(file, make_runs(0))
     with sqlite3.connect(Path(place, NAME)) as connection:
         connection.execute("PRAGMA user_version = 99")
     newer = TotalsFile(place)
-    assert count(newer, make_runs(0, 1)) == 2
+    assert newer.update(make_runs(0, 1)) is None
     assert "newer" in newer.problem
 
 
@@ -115,8 +124,7 @@ def test_file_that_cannot_be_written(place: str) -> None:
     """While the file is locked runs are counted in memory; later they are stored, once."""
     file = TotalsFile(place)
     assert count(file, make_runs(0)) == 1
-    with open(Path(place, "metrics.lock"), "r+b") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock(place):
         assert count(file, make_runs(0, 1)) == 2
         assert "locked" in file.problem
     assert count(file, make_runs(0, 1)) == 2
@@ -124,11 +132,51 @@ def test_file_that_cannot_be_written(place: str) -> None:
     assert count(TotalsFile(place), []) == 2
 
 
+def test_run_is_removed_before_it_is_stored(place: str) -> None:
+    """A run that was counted in memory stays counted when its record is removed, and is stored."""
+    file = TotalsFile(place)
+    assert count(file, make_runs(0)) == 1
+    with lock(place):
+        assert count(file, make_runs(0, 1, 2)) == 3
+        assert count(file, []) == 3
+    assert count(file, []) == 3
+    assert count(TotalsFile(place), make_runs(1)) == 3
+
+
+def test_file_that_is_locked_at_the_start(place: str) -> None:
+    """An exporter that cannot read the file has no totals, which would be lower than before."""
+    count(TotalsFile(place), make_runs(0, 1, 2))
+    file = TotalsFile(place)
+    with lock(place):
+        assert file.update(make_runs(3)) is None
+    assert count(file, []) == 4
+
+
+def test_file_that_can_only_be_read_at_the_start(place: str) -> None:
+    """The totals of a file that takes no rows are those in it, with the new runs in memory."""
+    count(TotalsFile(place), make_runs(0, 1, 2))
+    file = TotalsFile(place)
+    with closing(sqlite3.connect(Path(place, NAME))) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert count(file, make_runs(2, 3)) == 4
+        assert file.problem
+    assert count(file, []) == 4
+    assert file.problem == ""
+
+
+@contextmanager
+def lock(place: str) -> Iterator[None]:
+    """Hold the lock of the file, as another exporter does."""
+    with open(Path(place, "metrics.lock"), "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def test_state_directory_that_comes_later(tmp_path: Path) -> None:
-    """Without a state directory nothing is counted; it may come later."""
+    """Without a state directory there are no totals; it may come later."""
     place = tmp_path / "state"
     file = TotalsFile(str(place))
-    assert count(file, []) == 0
+    assert file.update([]) is None
     place.mkdir(mode=0o700)
     assert count(file, make_runs(0)) == 1
     assert file.problem == ""
@@ -162,7 +210,7 @@ def test_labels_are_bounded(place: str) -> None:
         replace(RUN, run_id=f"k-{number}", warnings=(f"early_kind{number}", "x" * 900, 'a"b'))
         for number in range(500)
     ]
-    found = TotalsFile(place).update([*strange, *kinds])
+    found = update(TotalsFile(place), [*strange, *kinds])
     runs = {labels for total, labels in found if total is Total.RUNS}
     assert runs == {("failed", OTHER, "unknown"), LABELS}
     warnings = {labels for total, labels in found if total is Total.WARNINGS}
@@ -170,19 +218,32 @@ def test_labels_are_bounded(place: str) -> None:
     assert (OTHER,) in warnings
 
 
-def test_counted_runs_are_forgotten(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ids of runs whose records are gone are removed; the totals stay."""
-    monkeypatch.setattr(totals, "_FORGET_AFTER_S", -1.0)
+def test_kind_keeps_its_series(place: str) -> None:
+    """A kind of warnings that came before the others keeps its label, wherever it sorts."""
     file = TotalsFile(place)
-    assert count(file, make_runs(*range(10))) == 10
-    again = TotalsFile(place)
-    assert count(again, make_runs(9)) == 10
-    with sqlite3.connect(Path(place, NAME)) as connection:
-        assert connection.execute("SELECT run_id FROM counted").fetchall() == [("run-9",)]
-    assert count(TotalsFile(place), make_runs(9)) == 10
-    later = TotalsFile(place)
-    assert count(later, []) == 10  # all are forgotten
-    assert count(later, make_runs(10)) == 11
+    early = [replace(RUN, run_id="early", warnings=("zzz", 'a"b'))]
+    late = [replace(RUN, run_id=f"k-{n}", warnings=(f"zz{n:03}",)) for n in range(2 * MOST_KINDS)]
+    update(file, early)
+    with lock(place):
+        in_memory = update(file, late)
+    stored = update(file, [])
+    for found in (in_memory, stored, update(TotalsFile(place), late)):
+        warnings = {
+            kind: value for (total, (kind, *_)), value in found.items() if total is Total.WARNINGS
+        }
+        assert warnings["zzz"] == 1
+        assert sum(warnings.values()) == 2 + len(late)
+        assert warnings[OTHER] == 1 + len(late) - (MOST_KINDS - 2)
+
+
+def test_record_that_was_not_listed(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose record is not listed for long, since a disk does not answer, counts once."""
+    assert count(TotalsFile(place), make_runs(*range(10))) == 10
+    month_later = time.time() + 30 * 86400
+    monkeypatch.setattr(time, "time", lambda: month_later)
+    for runs in ([], make_runs(*range(5)), []):
+        assert count(TotalsFile(place), runs) == 10
+    assert count(TotalsFile(place), make_runs(*range(11))) == 11
 
 
 def test_rows_that_are_not_ours(place: str) -> None:

@@ -141,6 +141,20 @@ def test_headers_and_form() -> None:
     assert arrived.parts == ["record"]
 
 
+def test_encoded_headers() -> None:
+    """Values of headers are percent-encoded, as in OpenTelemetry's variables; no form is shown."""
+    encoded = "Basic%20a1b2%2Cc3%3D%3D"
+    answer = f"no: Basic a1b2,c3== {encoded}".encode()
+    with web_server(lambda _request: 401, body=answer) as server:
+        one = channel(server.port, headers=f"authorization={encoded},x-plus=a+b")
+        with pytest.raises(DeliveryError) as caught:
+            one.send(composer(), Arrived(), TIMEOUT_S)
+        (request,) = server.requests
+    assert request.headers["authorization"] == "Basic a1b2,c3=="
+    assert request.headers["x-plus"] == "a+b"
+    assert "a1b2" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("status", "is_transient"),
     [(429, True), (502, True), (503, True), (504, True), (400, False), (401, False), (500, False)],
@@ -206,13 +220,14 @@ def test_no_receiver() -> None:
         {"headers": "Bearer secret"},
         {"headers": "a b=c"},
         {"headers": "a=b\r\nX: y"},
+        {"headers": "a=secret%0d%0aX: y"},
     ],
     ids=str,
 )
 def test_settings_that_are_wrong(settings: dict[str, str]) -> None:
     """Wrong settings are errors before a launch, which do not show secrets."""
     ((key, value),) = settings.items()
-    with pytest.raises(ValueError, match=r"needed|has no|form|text") as caught:
+    with pytest.raises(ValueError, match=r"needed|has no|have no|form|text") as caught:
         OTLPChannel.KEYS[key][0](value)
     assert "secret" not in str(caught.value).replace("for secrets", "")
 

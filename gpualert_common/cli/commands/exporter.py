@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--listen",
         default=_LISTEN,
         metavar="ADDRESS:PORT",
-        help=f"address to listen on (default: {_LISTEN}, which only this machine can reach); "
-        "nothing is encrypted, and nobody signs in",
+        help=f"address to listen on (default: {_LISTEN}, which all users of this machine can "
+        "read, and no other machine); nothing is encrypted, and nobody signs in",
     )
     forms.add_argument(
         "--textfile",

@@ -42,14 +42,27 @@ def _endpoint(value: Any) -> str:
 
 
 def _headers(value: Any) -> str:
-    """Return headers in the form of OpenTelemetry's variables: NAME=VALUE, NAME=VALUE."""
+    """Return headers in the form of OpenTelemetry's variables: NAME=VALUE, NAME=VALUE.
+
+    Values are percent-encoded.
+    """
     text = _settings.text(value)
     for part in text.split(","):
         name, equals, _value = part.partition("=")
         name = name.strip().replace("-", "").replace("_", "")
         if not equals or not (name.isascii() and name.isalnum()):
             raise ValueError("headers have the form NAME=VALUE,NAME=VALUE")
+    if not all(header.isprintable() for header in _decode(text).values()):
+        raise ValueError("headers have no control characters, percent-encoded neither")
     return text
+
+
+def _decode(headers: str) -> dict[str, str]:
+    """Return the values of headers by their names."""
+    from urllib.parse import unquote
+
+    parts = [part.partition("=") for part in headers.split(",") if part]
+    return {name.strip(): unquote(value.strip()) for name, _equals, value in parts}
 
 
 class OTLPChannel:
@@ -57,7 +70,7 @@ class OTLPChannel:
 
     KEYS: ClassVar[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
         "endpoint": (_endpoint, f"base URL, such as http://collector:4318; {_PATH} is appended"),
-        "headers": (_headers, "headers for the receiver, such as authorization=Bearer TOKEN"),
+        "headers": (_headers, "headers for the receiver, such as authorization=Bearer%20TOKEN"),
         "text_bytes": (_settings.size, "largest text; 16KB by default"),
     }
     REQUIRED: ClassVar[tuple[str, ...]] = ("endpoint",)
@@ -114,9 +127,7 @@ class OTLPChannel:
                 return None
 
         headers = {"Content-Type": "application/json", "User-Agent": "gpualert"}
-        for part in filter(None, self._headers.split(",")):
-            name, _equals, value = part.partition("=")
-            headers[name.strip()] = value.strip()
+        headers |= _decode(self._headers)
         request = urllib.request.Request(self.address, body, headers)
         try:
             opener = urllib.request.build_opener(NoRedirect)
@@ -139,9 +150,9 @@ class OTLPChannel:
         from gpualert_common.notify.mime import one_line
         from gpualert_common.whole_words import cut_words
 
-        for part in self._headers.split(","):
-            for word in part.partition("=")[2].split():
-                text = text.replace(word, _HIDDEN) if len(word) > 3 else text
+        encoded = (part.partition("=")[2] for part in self._headers.split(","))
+        for word in " ".join((*encoded, *_decode(self._headers).values())).split():
+            text = text.replace(word, _HIDDEN) if len(word) > 3 else text
         return cut_words(one_line(text), 500)
 
 
