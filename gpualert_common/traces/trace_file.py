@@ -53,22 +53,33 @@ class TraceHead(Struct, frozen=True):
     """Facts about a trace that its file has beside the events.
 
     ``base_ns`` is the time since the epoch from which the events count; 0 where they count from the
-    epoch itself, as in traces before PyTorch 2.4.  ``rank`` and ``world_size`` are -1 where the
-    process was in no group.
+    epoch itself, as in traces before PyTorch 2.4.  ``rank`` is -1 where the process was in no
+    group, ``group_size`` where its groups are not known or have different sizes.
     """
 
     base_ns: int = 0
     host: str = ""
     rank: int = -1
-    world_size: int = -1
+    group_size: int = -1
     is_merged: bool = False
 
 
+class _ProcessGroup(Struct, frozen=True):
+    """One group of ranks."""
+
+    pg_size: int = -1
+
+
+class _ProcessGroups(Struct, frozen=True):
+    """All groups in which the process is; old versions of PyTorch do not write them."""
+
+    pg_config: tuple[_ProcessGroup, ...] = ()
+
+
 class _DistributedInfo(Struct, frozen=True):
-    """The group of all ranks, as PyTorch writes it."""
+    """The place of the process among all ranks."""
 
     rank: int = -1
-    world_size: int = -1
 
 
 class TraceFile:
@@ -227,13 +238,15 @@ class TraceFile:
 
     def _add_fields(self, fields: dict[str, msgspec.Raw]) -> None:
         group = _take(fields, "distributedInfo", _DistributedInfo) or _DistributedInfo()
+        groups = _take(fields, "distributedInfo", _ProcessGroups) or _ProcessGroups()
+        sizes = {one.pg_size for one in groups.pg_config}
         base = _take(fields, "baseTimeNanoseconds", int) or 0
         head = self.head
         self.head = TraceHead(
             base_ns=base if 0 < base < _MOST_BASE_NS else head.base_ns,
             host=(_take(fields, "host_name", str) or head.host)[:256],
             rank=group.rank if 0 <= group.rank < MOST_RANKS else head.rank,
-            world_size=group.world_size if group.world_size > 0 else head.world_size,
+            group_size=sizes.pop() if len(sizes) == 1 else head.group_size,
             is_merged=head.is_merged or "mergedRanks" in fields,
         )
 
