@@ -17,7 +17,8 @@ from gpualert_common.traces.collective_rates import MOST_CALLS, CollectiveCall, 
 from gpualert_common.traces.floating_point import count_operations
 from gpualert_common.traces.slice_names import SliceNames, SliceSort
 from gpualert_common.traces.thread_slices import ThreadSlices
-from gpualert_common.traces.trace_file import TraceFile, TraceHead
+from gpualert_common.traces.trace_file import TraceFile
+from gpualert_common.traces.trace_head import TraceHead
 
 MOST_EVENTS = 2_000_000
 """Events of one rank: ten seconds of a busy training.  They take 100 MB."""

@@ -17,6 +17,7 @@ from gpualert_common.traces.analysis import (
 )
 from gpualert_common.traces.analyzer import analyse_traces
 from gpualert_common.traces.trace_source import TraceSource
+from gpualert_common.traces.work_kinds import WorkKind, classify_kernel
 from tests.traces.composed import ComposedTrace
 
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32"
@@ -87,6 +88,29 @@ def test_a_copy_does_not_hide_communication(tmp_path: Path) -> None:
     trace.kernel(REDUCE, 0, 200, stream=20)
     trace.kernel(COPY, 0, 200, cat="gpu_memcpy", stream=9)
     assert microseconds(analyse_one(tmp_path, trace).total.exposed_s) == 200
+
+
+KERNELS = {
+    "void deep_ep::internode_ll::dispatch<true, 7168>(void*, float*)": WorkKind.COMMUNICATION,
+    "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768>(...)": WorkKind.COMMUNICATION,
+    "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(...)": WorkKind.COMMUNICATION,
+    "void tensorrt_llm::kernels::oneShotAllReduceKernel<float, 8>()": WorkKind.COMMUNICATION,
+    "triton_tem_fused_mm_3": WorkKind.MATMUL,
+    "triton_tem_fused_addmm_relu_1": WorkKind.MATMUL,
+    "triton_tem_fused_bmm": WorkKind.MATMUL,
+    "triton_tem_fused__scaled_mm_2": WorkKind.MATMUL,
+    "triton_tem_fused_flex_attention_0": WorkKind.ATTENTION,
+    "triton_poi_fused_add_mul_0": WorkKind.OTHER,
+    "void at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)": WorkKind.COPIES,
+    "void at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)": WorkKind.COPIES,
+    "void at::native::index_copy_kernel_impl<float>()": WorkKind.OTHER,
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kinds_of_kernels(name: str) -> None:
+    """Libraries of communication, compiled code and copies with a conversion have their kinds."""
+    assert classify_kernel(name) is KERNELS[name]
 
 
 def test_each_step_has_its_own_times(tmp_path: Path) -> None:
