@@ -25,9 +25,7 @@ def replace_file(
     ``option`` is the option that names the file.  Raises UsageError where the path cannot be
     written, is no regular file, or is a file or link of another user.
     """
-    problem = _find_problem(path)
-    if problem:
-        raise UsageError(f"{path}: not written: {problem}; give another file with {option}")
+    require_replaceable(path, option)
     temporary = os.path.join(os.path.dirname(path), f".gpualert-{secrets.token_hex(8)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
@@ -44,6 +42,13 @@ def replace_file(
         raise UsageError(
             f"{path}: not written: {error.strerror}; give another file with {option}"
         ) from None
+
+
+def require_replaceable(path: str, option: str) -> None:
+    """Raise UsageError where a path is no regular file, or a file or link of another user."""
+    problem = _find_problem(path)
+    if problem:
+        raise UsageError(f"{path}: not written: {problem}; give another file with {option}")
 
 
 def _find_problem(path: str) -> str:

@@ -62,10 +62,18 @@ def list_times(ranks: Sequence[RankAnalysis]) -> list[Column]:
 
 
 def _render_table(analysis: TraceAnalysis, *, is_full: bool) -> list[str]:
-    shown = analysis.ranks if is_full else analysis.ranks[:_MOST_RANKS]
+    shown = analysis.ranks if is_full else list_ranks(analysis, _MOST_RANKS)
     lines = format_table(list_times(shown), COLUMNS)
     more = len(analysis.ranks) - len(shown)
     return [*lines, *([f"and {more} more ranks"] if more else [])]
+
+
+def list_ranks(analysis: TraceAnalysis, most: int) -> list[RankAnalysis]:
+    """Return the first ranks, and as the last of them the one that the others wait for."""
+    first, rest = analysis.ranks[:most], analysis.ranks[most:]
+    slow = analysis.comparison.delay.rank if analysis.comparison.delay else ""
+    late = [one for one in rest if one.rank == slow]
+    return [*first[: most - len(late)], *late]
 
 
 def choose_ranks(analysis: TraceAnalysis) -> list[RankAnalysis]:

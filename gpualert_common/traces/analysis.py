@@ -172,10 +172,15 @@ class TraceDelay(Struct, frozen=True):
 
 
 class RankComparison(Struct, frozen=True):
-    """The ranks compared: the delay, or the reason why none is decided."""
+    """The ranks compared: the delay, or the reason why there is none.
+
+    ``obstacle`` is the reason why the ranks cannot be compared, ``doubt`` why their difference is
+    no sign of a slow rank.
+    """
 
     delay: TraceDelay | None = None
-    reason: str = ""
+    obstacle: str = ""
+    doubt: str = ""
 
 
 class TraceAnalysis(Struct, frozen=True):

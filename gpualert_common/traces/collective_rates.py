@@ -2,7 +2,8 @@
 
 The algorithm bandwidth is the size by the time.  The bus bandwidth is that times a factor of the
 operation and the number of ranks n, so that it compares with the speed of the links: 2 (n-1) / n
-for all_reduce, (n-1) / n for all_gather, reduce_scatter and all_to_all, 1 for the rest.
+for all_reduce, (n-1) / n for all_gather, reduce_scatter, all_to_all, gather and scatter, 1 for the
+rest.  The size is that of the larger side: of the data of all ranks where they are gathered.
 """
 
 from __future__ import annotations
@@ -15,30 +16,36 @@ from msgspec import Raw, UnsetType
 
 from gpualert_common.median import median
 from gpualert_common.structs import Struct
+from gpualert_common.traces.intervals import Interval
 
 MOST_CALLS = 200_000
 _MOST_BYTES = 1 << 46
 _MOST_RANKS = 1 << 20
 _MOST_RATES = 20
-_HALVES = {"allgather", "reducescatter", "alltoall"}
+_PARTIAL = frozenset(("allgather", "reducescatter", "alltoall", "gather", "scatter"))
+"""Operations in which a rank keeps its own part of the data."""
 _NAMES = {
     "allreduce": "all_reduce",
     "allgather": "all_gather",
     "reducescatter": "reduce_scatter",
     "alltoall": "all_to_all",
+    "gather": "gather",
+    "scatter": "scatter",
 }
 _BYTES = {
     **dict.fromkeys(("byte", "char", "bool", "int8", "uint8"), 1),
     **dict.fromkeys(("unsignedchar", "signedchar"), 1),
-    **dict.fromkeys(("half", "bfloat16", "short", "int16", "float16", "c10::half"), 2),
-    "c10::bfloat16": 2,
+    **dict.fromkeys(("half", "bfloat16", "short", "int16", "float16"), 2),
     **dict.fromkeys(("float", "int", "int32", "float32"), 4),
     **dict.fromkeys(("double", "long", "longint", "int64", "float64"), 8),
 }
 
 
 class CollectiveCall(Struct, frozen=True):
-    """One call: ``sent`` and ``received`` are the elements of its input and its output."""
+    """One call: ``sent`` and ``received`` are the elements of its input and its output.
+
+    ``start_ns`` counts as the times of the trace do.
+    """
 
     operation: str
     dtype: str
@@ -46,6 +53,7 @@ class CollectiveCall(Struct, frozen=True):
     sent: int
     received: int
     duration_ns: int
+    start_ns: int = 0
 
 
 class CollectiveRate(Struct, frozen=True):
@@ -102,15 +110,27 @@ def _find_factor(operation: str, ranks: int) -> float:
     name = _simplify(operation)
     if name == "allreduce":
         return 2 * (ranks - 1) / ranks
-    return (ranks - 1) / ranks if name in _HALVES else 1.0
+    return (ranks - 1) / ranks if name in _PARTIAL else 1.0
 
 
 def _find_size(call: CollectiveCall) -> int:
     """Return the size of a call in bytes, 0 where it is not known."""
     name = _simplify(call.operation)
-    elements = call.received if name == "allgather" else call.sent or call.received
-    size = elements * _BYTES.get(call.dtype.lower().replace(" ", ""), 0)
+    elements = call.sent or call.received
+    if name == "allgather":
+        elements = call.received
+    elif name == "gather":
+        elements = call.received or call.sent * call.group_size
+    elif name == "scatter":
+        elements = call.sent or call.received * call.group_size
+    size = elements * _find_width(call.dtype)
     return size if 0 < size < _MOST_BYTES else 0
+
+
+def _find_width(dtype: str) -> int:
+    """Return the bytes of an element, 0 for a type that is not known."""
+    name = dtype.lower().replace(" ", "").removeprefix("c10::")
+    return 1 if name.startswith("float8_") else _BYTES.get(name, 0)
 
 
 def _simplify(operation: str) -> str:
@@ -120,7 +140,7 @@ def _simplify(operation: str) -> str:
 
 
 def read_gloo_call(
-    name: str, dims: Raw | UnsetType, types: Raw | UnsetType, group_size: int, duration_ns: int
+    name: str, dims: Raw | UnsetType, types: Raw | UnsetType, group_size: int, time: Interval
 ) -> CollectiveCall | None:
     """Return the call that an annotation of PyTorch's gloo backend describes, by its tensors."""
     if isinstance(dims, UnsetType) or isinstance(types, UnsetType):
@@ -134,5 +154,10 @@ def read_gloo_call(
     for one in shape[:8]:
         elements *= max(0, min(one, 1 << 48))
     operation = name.removeprefix("gloo:")
-    gathered = elements * group_size if _simplify(operation) == "allgather" else elements
-    return CollectiveCall(operation[:40], dtype[:20], group_size, elements, gathered, duration_ns)
+    kind = _simplify(operation)
+    sent = elements * group_size if kind == "scatter" else elements
+    received = elements * group_size if kind in ("allgather", "gather") else elements
+    duration_ns = time[1] - time[0]
+    return CollectiveCall(
+        operation[:40], dtype[:20], group_size, sent, received, duration_ns, time[0]
+    )

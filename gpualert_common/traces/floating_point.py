@@ -19,6 +19,11 @@ Shapes = Sequence[object]
 _MOST_FLOPS = 1e18
 """The fastest GPUs need hundreds of seconds for so many; more is a wrong shape."""
 _MOST_AXES = 8
+_TRANSPOSED = 6
+"""Place of that argument of ``aten::convolution``; that of ``aten::conv2d`` is the groups."""
+_TRANSPOSED_BACKWARD = 7
+_WANTED = 10
+"""Place of ``output_mask``: the gradients of the input, the weight and the bias."""
 _MOST_CHARACTERS = 2000
 """Length of the shapes of one call; the results of the last calls are kept by them."""
 
@@ -80,6 +85,8 @@ def _count_attention(shapes: Shapes, _: list[str]) -> float:
 
 def _count_convolution(shapes: Shapes, values: list[str]) -> float:
     given, weight = _shape(shapes, 0, 3), _shape(shapes, 1, 3)
+    if len(values) > _TRANSPOSED and values[_TRANSPOSED].lower() == "true":
+        return 2.0 * given[0] * math.prod(given[2:]) * math.prod(weight)
     stride, padding, dilation = (_read_numbers(values[index]) for index in (3, 4, 5))
     sizes = zip(given[2:], weight[2:], strict=True)
     places = 1
@@ -89,9 +96,17 @@ def _count_convolution(shapes: Shapes, values: list[str]) -> float:
     return 2.0 * given[0] * places * math.prod(weight)
 
 
-def _count_convolution_backward(shapes: Shapes, _: list[str]) -> float:
-    given, weight = _shape(shapes, 0, 3), _shape(shapes, 2, 3)
-    return 4.0 * given[0] * math.prod(given[2:]) * math.prod(weight)
+def _count_convolution_backward(shapes: Shapes, values: list[str]) -> float:
+    """Return the operations for the gradients of the input and of the weight, if they are wanted.
+
+    Each kernel is applied once for each place of the smaller side: of the output, or of the input
+    of a transposed convolution.
+    """
+    is_transposed = values[_TRANSPOSED_BACKWARD].lower() == "true"
+    given, weight = _shape(shapes, 1 if is_transposed else 0, 3), _shape(shapes, 2, 3)
+    wanted = values[_WANTED].strip("[]").lower().split(",")[:2]
+    gradients = sum(one.strip() == "true" for one in wanted)
+    return 2.0 * gradients * given[0] * math.prod(given[2:]) * math.prod(weight)
 
 
 def _read_numbers(text: str) -> list[int]:

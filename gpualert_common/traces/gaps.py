@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpualert_common.traces.analysis import UNRECORDED, GapCause, GapKind
-from gpualert_common.traces.intervals import Interval
+from gpualert_common.traces.intervals import Interval, measure_within, subtract
 from gpualert_common.traces.rank_events import RankEvents
 from gpualert_common.traces.slice_names import SliceName, SliceNames, SliceSort
 from gpualert_common.traces.thread_slices import SliceSegment, ThreadSlices
@@ -15,6 +15,8 @@ from gpualert_common.traces.work_kinds import WorkKind
 _MOST_CAUSES = 12
 _SYNCHRONIZING = ("Synchronize", "_local_scalar_dense", "aten::item", "aten::nonzero")
 _LOADER = "DataLoader"
+_STEP_MARK = "ProfilerStep#"
+"""Prefix of the annotation around a whole step, which says nothing about a time within it."""
 
 
 class GapCauses:
@@ -29,25 +31,40 @@ class GapCauses:
         self._times: dict[tuple[str, GapKind], list[int]] = defaultdict(lambda: [0, 0])
         """By label and kind: nanoseconds, and number of gaps."""
 
-    def add(self, gaps: Sequence[Interval], segments: Iterable[SliceSegment]) -> None:
-        """Add the activities of one thread in these gaps."""
+    def add(
+        self,
+        gaps: Sequence[Interval],
+        segments: Iterable[SliceSegment],
+        transfers: Iterable[SliceSegment],
+    ) -> None:
+        """Add the activities of one thread in these gaps, and collectives in the rest of them."""
+        rest = self._add_segments(self._add_segments(gaps, segments), transfers)
+        for time in measure_within(rest, gaps):
+            if time > 0:
+                self._add_time((UNRECORDED, GapKind.UNRECORDED), time, is_new_gap=True)
+
+    def _add_segments(
+        self, gaps: Sequence[Interval], segments: Iterable[SliceSegment]
+    ) -> list[Interval]:
+        """Return the times in the gaps that are in no segment."""
         last_gap: dict[tuple[str, GapKind], int] = {}
-        recorded = [0] * len(gaps)
+        recorded: list[Interval] = []
         for index, segment, time in _overlap(gaps, segments):
+            if self._names[segment.name].label.startswith(_STEP_MARK):
+                continue
             key = _describe_segment(segment, self._names)
-            times = self._times[key]
-            times[0] += time[1] - time[0]
-            times[1] += last_gap.get(key) != index
+            self._add_time(key, time[1] - time[0], is_new_gap=last_gap.get(key) != index)
             last_gap[key] = index
-            recorded[index] += time[1] - time[0]
             if key[1] is GapKind.INPUT:
                 self.input_times.append(time)
-        for gap, known in zip(gaps, recorded, strict=True):
-            rest = gap[1] - gap[0] - known
-            if rest > 0:
-                times = self._times[UNRECORDED, GapKind.UNRECORDED]
-                times[0] += rest
-                times[1] += 1
+            first = recorded.pop()[0] if recorded and recorded[-1][1] == time[0] else time[0]
+            recorded.append((first, time[1]))
+        return subtract(gaps, recorded)
+
+    def _add_time(self, key: tuple[str, GapKind], time: int, *, is_new_gap: bool) -> None:
+        times = self._times[key]
+        times[0] += time
+        times[1] += is_new_gap
 
     def summarize(self) -> tuple[GapCause, ...]:
         """Return the causes, those with most time first."""
@@ -89,7 +106,7 @@ def attribute_gaps(events: RankEvents, gaps: Sequence[Interval]) -> GapCauses:
     causes = GapCauses(events.names)
     for thread, own in assign_gaps(events, gaps).items():
         slices = events.threads.get(thread, ThreadSlices())
-        causes.add(own, slices.walk(events.names))
+        causes.add(own, slices.walk(events.names), events.transfers.walk(events.names))
     return causes
 
 

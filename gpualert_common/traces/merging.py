@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import zlib
 from collections.abc import Sequence
 from typing import BinaryIO, NamedTuple
@@ -59,9 +60,9 @@ def merge_traces(sources: Sequence[TraceSource], output: str) -> MergedTrace:
     """
     left_out: list[UnreadRank] = []
     times = _find_times(sources, left_out)
-    part = f"{output}.part"
+    part = os.path.join(os.path.dirname(output), f".gpualert-{secrets.token_hex(8)}.part")
     try:
-        with open(part, "wb", opener=_open_private) as file:
+        with open(part, "xb", opener=_open_private) as file:
             merged = _write_merged(file, sources, times, left_out)
         if not merged.ranks:
             reasons = "; ".join(one.problem for one in left_out) or "no file was given"
@@ -199,6 +200,10 @@ def _find_time(path: str) -> _TraceTime:
                 start_us = min(known, default=None)
             if start_us is not None and (trace.head.base_ns or start_us > _LEAST_EPOCH_US):
                 break
+    if trace.head.is_merged:
+        raise UnreadableTraceError(
+            f"{path} has several ranks: merge their own traces, not the merged one"
+        )
     if start_us is None:
         raise UnreadableTraceError(f"{path} has no events")
     base_ns = trace.head.base_ns

@@ -1,4 +1,4 @@
-"""RankComparison of the ranks of a run: the one that the others wait for, and by what it is slower.
+"""Comparison of the ranks of a run: the one that the others wait for, and by what it is slower.
 
 Ranks meet in collectives.  The rank that comes last waits for nobody, so it has the least time in
 communication, and the others have the time that they wait for it.  Whatever it has more of is what
@@ -7,7 +7,6 @@ it is slower by.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from gpualert_common.median import median
@@ -21,6 +20,7 @@ from gpualert_common.traces.analysis import (
     TracedDevice,
     TraceDelay,
 )
+from gpualert_common.traces.rank_noise import find_chance
 
 LEAST_WAIT_SHARE = 0.05
 """Part of a step that the others wait, below which a rank is not called slow: repeated runs of one
@@ -30,8 +30,8 @@ LEAST_WAIT_S = 0.001
 LEAST_WAIT_WITHOUT_STEPS = 0.2
 """The same part for fewer than three steps, of which the spread is not known."""
 _LEAST_STEPS = 3
-_LEAST_ERRORS = 3.0
-"""The wait in standard errors of its mean: chance gives more in one of 700 comparisons."""
+_MOST_CHANCE = 0.005
+"""Chance of as long a wait among ranks that do the same."""
 _LEAST_EXPLAINED = 0.5
 """Part of the wait that one kind of work must explain."""
 _MOST_LENGTH_RATIO = 1.2
@@ -46,19 +46,18 @@ _WORK: dict[DelayKind, Callable[[StepTimes], float]] = {
 
 def compare_ranks(ranks: Sequence[RankAnalysis]) -> RankComparison:
     """Return the rank that the others wait for, or the reason why none is decided."""
-    reason = _find_obstacle(ranks)
-    if reason:
-        return RankComparison(reason=reason)
+    obstacle = _find_obstacle(ranks)
+    if obstacle:
+        return RankComparison(obstacle=obstacle)
     steps = {index: one.steps or (one.total,) for index, one in enumerate(ranks)}
     waits = {index: _mean(own, _communication) for index, own in steps.items()}
     slow = min(waits, key=lambda index: waits[index])
     others = [index for index in steps if index != slow]
-    usual = min(others, key=lambda index: abs(waits[index] - median(waits[i] for i in others)))
     wait_s = median(waits[index] for index in others) - waits[slow]
     step_s = median(_mean(own, lambda one: one.duration_s) for own in steps.values())
-    reason = _find_doubt(wait_s, step_s, steps[slow], steps[usual])
-    if reason:
-        return RankComparison(reason=reason)
+    doubt = _find_doubt(wait_s, step_s, [*steps.values()], slow)
+    if doubt:
+        return RankComparison(doubt=doubt)
     excess = {
         kind: _mean(steps[slow], read) - median(_mean(steps[index], read) for index in others)
         for kind, read in _readers(ranks[slow].device).items()
@@ -135,17 +134,19 @@ def _find_obstacle(ranks: Sequence[RankAnalysis]) -> str:
 
 
 def _find_doubt(
-    wait_s: float, step_s: float, slow: Sequence[StepTimes], usual: Sequence[StepTimes]
+    wait_s: float, step_s: float, ranks: Sequence[Sequence[StepTimes]], slow: int
 ) -> str:
     """Return why the wait is no sign of a slow rank, empty if it is one."""
-    has_steps = min(len(slow), len(usual)) >= _LEAST_STEPS
+    count = min(map(len, ranks))
+    has_steps = count >= _LEAST_STEPS
     least = LEAST_WAIT_SHARE if has_steps else LEAST_WAIT_WITHOUT_STEPS
     if wait_s < max(LEAST_WAIT_S, least * step_s):
         return (
             f"the ranks differ by {wait_s * 1e3:.1f} ms in communication, in steps of "
             f"{step_s * 1e3:.1f} ms: that is within the noise"
         )
-    if has_steps and wait_s < _LEAST_ERRORS * math.hypot(_error(slow), _error(usual)):
+    times = [[_communication(one) for one in steps[:count]] for steps in ranks]
+    if has_steps and find_chance(times, slow) > _MOST_CHANCE:
         return "the communication of each rank differs as much from step to step"
     return ""
 
@@ -156,10 +157,3 @@ def _communication(step: StepTimes) -> float:
 
 def _mean(steps: Sequence[StepTimes], read: Callable[[StepTimes], float]) -> float:
     return sum(read(one) for one in steps) / len(steps)
-
-
-def _error(steps: Sequence[StepTimes]) -> float:
-    """Return the standard error of the mean of the communication."""
-    mean = _mean(steps, _communication)
-    squares = sum((_communication(one) - mean) ** 2 for one in steps)
-    return math.sqrt(squares / (len(steps) - 1) / len(steps))

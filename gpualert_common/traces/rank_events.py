@@ -17,7 +17,8 @@ from gpualert_common.traces.collective_rates import MOST_CALLS, CollectiveCall, 
 from gpualert_common.traces.floating_point import count_operations
 from gpualert_common.traces.slice_names import SliceNames, SliceSort
 from gpualert_common.traces.thread_slices import ThreadSlices
-from gpualert_common.traces.trace_file import TraceFile, TraceHead
+from gpualert_common.traces.trace_file import TraceFile
+from gpualert_common.traces.trace_head import TraceHead
 
 MOST_EVENTS = 2_000_000
 """Events of one rank: ten seconds of a busy training.  They take 100 MB."""
@@ -28,6 +29,9 @@ _MOST_STEPS = 100_000
 _LONGEST_US = 3600e6
 """Longest trace, and the longest event of it."""
 _STEP_PREFIXES = ("ProfilerStep#", "Optimizer.step#")
+_TRANSFER_PREFIXES = ("gloo:", "nccl:", "mpi:", "ucc:")
+"""Annotations of collectives: PyTorch opens one in the call and closes it when the data is there,
+so that it does not nest with what the thread does meanwhile."""
 _DEVICE_SORTS = frozenset(("kernel", "gpu_memcpy", "gpu_memset"))
 _SORTS = {
     "cpu_op": SliceSort.OPERATOR,
@@ -94,8 +98,9 @@ class StepMark(Struct, frozen=True):
 class RankEvents:
     """Events of one rank.
 
-    ``launches`` has for each correlation the start of the call and its thread; ``span`` is the time
-    in which PyTorch recorded.  ``skipped`` counts events over the limits, ``unreadable`` those with
+    ``transfers`` are the collectives that the backends of PyTorch annotate.  ``launches`` has for
+    each correlation the start of the call and its thread; ``span`` is the time in which PyTorch
+    recorded.  ``skipped`` counts events over the limits, ``unreadable`` those with
     values that are not valid.
     """
 
@@ -105,6 +110,7 @@ class RankEvents:
         self.names = SliceNames()
         self.device = DeviceWork()
         self.threads: dict[int | str, ThreadSlices] = defaultdict(ThreadSlices)
+        self.transfers = ThreadSlices()
         self.launches: dict[int, tuple[int, int | str]] = {}
         self.calls: list[CollectiveCall] = []
         self.steps: list[StepMark] = []
@@ -157,8 +163,9 @@ class RankEvents:
         self.device.add(start, end, name, correlation)
         if args.collective and len(self.calls) < MOST_CALLS:
             sizes = args.group_size, args.sent, args.received
-            call = CollectiveCall(args.collective[:40], args.dtype[:20], *sizes, end - start)
-            self.calls.append(call)
+            self.calls.append(
+                CollectiveCall(args.collective[:40], args.dtype[:20], *sizes, end - start, start)
+            )
 
     def _add_slice(
         self, event: TraceEvent, sort: SliceSort, start: int, end: int, name: int
@@ -172,14 +179,17 @@ class RankEvents:
                 self.launches[args.correlation] = (start, _cut(event.tid))
         elif sort is SliceSort.ANNOTATION:
             self._add_annotation(event, start, end)
+            if event.name.startswith(_TRANSFER_PREFIXES):
+                self.transfers.add(start, end, name)
+                return
         self.threads[_cut(event.tid)].add(start, end, name, operations)
 
     def _add_annotation(self, event: TraceEvent, start: int, end: int) -> None:
         if event.name.startswith(_STEP_PREFIXES) and len(self.steps) < _MOST_STEPS:
             self.steps.append(StepMark(event.name[:200], start, end))
         elif event.name.startswith("gloo:") and len(self.calls) < MOST_CALLS:
-            args, ranks = event.args, self.head.world_size
-            call = read_gloo_call(event.name, args.dims, args.types, ranks, end - start)
+            args, ranks = event.args, self.head.group_size
+            call = read_gloo_call(event.name, args.dims, args.types, ranks, (start, end))
             if call is not None:
                 self.calls.append(call)
 

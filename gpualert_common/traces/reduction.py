@@ -65,7 +65,9 @@ def reduce_rank(source: TraceSource, events: RankEvents) -> RankAnalysis:
         operators=operators,
         kernels=_sum_kernels(events, window),
         latency=_measure_latency(events, window),
-        collectives=rate_collectives(events.calls),
+        collectives=rate_collectives(
+            call for call in events.calls if window[0] <= call.start_ns < window[1]
+        ),
         operations=_sum_operations(events, window),
         has_stacks=events.frames > 0,
         events=events.count,
@@ -108,6 +110,8 @@ def _sum_operators(
                     known[-1] = (known[-1][0], end)
                 else:
                     known.append((start, end))
+    transfers = zip(events.transfers.starts, events.transfers.ends, strict=True)
+    work[WorkKind.COMMUNICATION] += intersect(unite(transfers), [window])
     slowest = tuple(
         NamedTime(events.names[name].label, calls[name], time / 1e9)
         for name, time in times.most_common(_MOST_NAMES)
@@ -131,19 +135,26 @@ def _sum_kernels(events: RankEvents, window: Interval) -> tuple[NamedTime, ...]:
 
 
 def _measure_latency(events: RankEvents, window: Interval) -> IssueLatency | None:
-    """Return the time from launch to start of the kernels; None without their launches."""
-    delays = []
+    """Return the time from launch to start of the kernels; None without their launches.
+
+    A launch of a CUDA graph starts many kernels: the first one counts.
+    """
+    first: dict[int, int] = {}
     device = events.device
     for start, name, correlation in zip(
         device.starts, device.names, device.correlations, strict=True
     ):
         launch = events.launches.get(correlation)
         is_kernel = _kind_of(events.names, name) is not WorkKind.COPIES
-        if launch and is_kernel and window[0] <= start < window[1] and start >= launch[0]:
-            delays.append(start - launch[0])
+        if launch and is_kernel and start >= launch[0]:
+            first[correlation] = min(start, first.get(correlation, start))
+    delays = sorted(
+        start - events.launches[correlation][0]
+        for correlation, start in first.items()
+        if window[0] <= start < window[1]
+    )
     if not delays:
         return None
-    delays.sort()
     middle, high = delays[len(delays) // 2], delays[int(_HIGH_SHARE * (len(delays) - 1))]
     return IssueLatency(len(delays), middle / 1e9, high / 1e9)
 

@@ -102,7 +102,11 @@ def _is_regular(starts: list[int], window: Interval) -> bool:
 def find_window(events: RankEvents) -> Interval:
     """Return the time that a trace is about: in which PyTorch recorded, else that of its work."""
     starts, ends = [], []
-    columns: list[DeviceWork | ThreadSlices] = [events.device, *events.threads.values()]
+    columns: list[DeviceWork | ThreadSlices] = [
+        events.device,
+        events.transfers,
+        *events.threads.values(),
+    ]
     for one in columns:
         if len(one):
             starts.append(min(one.starts))

@@ -16,7 +16,6 @@ import msgspec
 
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.log_files.compression import READ_BYTES, Decompression, find_format
-from gpualert_common.structs import Struct
 from gpualert_common.traces.event_text import (
     SPACES,
     find_borders,
@@ -24,9 +23,9 @@ from gpualert_common.traces.event_text import (
     repair_events,
     replace_bad_bytes,
 )
+from gpualert_common.traces.trace_head import TraceHead, extend_head
 
 Event = TypeVar("Event")
-Value = TypeVar("Value")
 
 BATCH_BYTES = 2 << 20
 MOST_EVENT_BYTES = 8 << 20
@@ -35,40 +34,16 @@ MOST_HEAD_BYTES = 16 << 20
 """Bytes before and after the events: the process groups of a job of 10,000 ranks have a MiB."""
 MOST_BYTES = 8 << 30
 """Bytes of one trace, decompressed: some minutes of work.  A small archive may hold any number."""
-MOST_RANKS = 1 << 17
 _MOST_BORDERS = 8
 _MOST_ENDS = 64
 _EVENTS_KEY = b'"traceEvents"'
 _INVALID = (msgspec.DecodeError, UnicodeError, RecursionError)
 _RAW_EVENTS = msgspec.json.Decoder(list[msgspec.Raw])
 _RAW_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_MOST_BASE_NS = 253_402_300_800 * 10**9
 
 
 class UnreadableTraceError(GPUAlertError):
     """A trace that cannot be read; the message names the file and the reason."""
-
-
-class TraceHead(Struct, frozen=True):
-    """Facts about a trace that its file has beside the events.
-
-    ``base_ns`` is the time since the epoch from which the events count; 0 where they count from the
-    epoch itself, as in traces before PyTorch 2.4.  ``rank`` and ``world_size`` are -1 where the
-    process was in no group.
-    """
-
-    base_ns: int = 0
-    host: str = ""
-    rank: int = -1
-    world_size: int = -1
-    is_merged: bool = False
-
-
-class _DistributedInfo(Struct, frozen=True):
-    """The group of all ranks, as PyTorch writes it."""
-
-    rank: int = -1
-    world_size: int = -1
 
 
 class TraceFile:
@@ -166,7 +141,7 @@ class TraceFile:
                 inner = rest[1:].lstrip(SPACES) if rest[:1] == b":" else b""
                 fields = _decode_fields(text[:at] + b'"":0}') if inner[:1] == b"[" else None
                 if fields is not None:
-                    self._add_fields(fields)
+                    self.head = extend_head(self.head, fields)
                     return inner[1:]
                 at = text.find(_EVENTS_KEY, at + 1)
             if self._is_over or size >= MOST_HEAD_BYTES or text[:1] not in (b"{", b""):
@@ -174,7 +149,11 @@ class TraceFile:
             size *= 4
 
     def _read_tail(self) -> None:
-        """Read what stands after the events."""
+        """Read what stands after the events.
+
+        Kineto writes messages of its own there, and does not escape the quotes in them: such a text
+        is passed over, as long as it is not cut.
+        """
         self._fill(MOST_HEAD_BYTES)
         if not self._is_over:
             raise self._error(f"has more than {MOST_HEAD_BYTES >> 20} MiB after its events")
@@ -182,9 +161,10 @@ class TraceFile:
         if self._is_array and not rest:
             return
         fields = _decode_fields(b"{" + rest.removeprefix(b","))
-        if self._is_array or fields is None:
+        if fields is not None and not self._is_array:
+            self.head = extend_head(self.head, fields)
+        elif self._is_array or not (rest.startswith(b",") and rest.endswith(b"}")):
             raise self._describe_damage()
-        self._add_fields(fields)
 
     def _split(self, decoder: Any) -> tuple[list[Any], bytes, bool] | None:
         """Return the events of the buffer, the rest of it, and True for the end of the array."""
@@ -225,18 +205,6 @@ class TraceFile:
                 self.unreadable += 1
         return found
 
-    def _add_fields(self, fields: dict[str, msgspec.Raw]) -> None:
-        group = _take(fields, "distributedInfo", _DistributedInfo) or _DistributedInfo()
-        base = _take(fields, "baseTimeNanoseconds", int) or 0
-        head = self.head
-        self.head = TraceHead(
-            base_ns=base if 0 < base < _MOST_BASE_NS else head.base_ns,
-            host=(_take(fields, "host_name", str) or head.host)[:256],
-            rank=group.rank if 0 <= group.rank < MOST_RANKS else head.rank,
-            world_size=group.world_size if group.world_size > 0 else head.world_size,
-            is_merged=head.is_merged or "mergedRanks" in fields,
-        )
-
     def _describe_damage(self) -> UnreadableTraceError:
         at = self._bytes - len(self._buffer)
         if self._is_over:
@@ -265,14 +233,6 @@ def _decode_fields(text: bytes) -> dict[str, msgspec.Raw] | None:
     try:
         return _RAW_FIELDS.decode(text)
     except _INVALID:
-        return None
-
-
-def _take(fields: dict[str, msgspec.Raw], key: str, kind: type[Value]) -> Value | None:
-    """Return the field if it is there and of that kind."""
-    try:
-        return msgspec.json.decode(fields[key], type=kind)
-    except (KeyError, *_INVALID):
         return None
 
 

@@ -137,8 +137,8 @@ def _show_ranks(analysis: TraceAnalysis) -> Iterator[str]:
     delay = analysis.comparison.delay
     if delay is not None:
         yield from _show_delay(analysis, delay)
-    elif len(analysis.ranks) > 1:
-        yield f"no rank is slower than the others: {analysis.comparison.reason}"
+    elif analysis.comparison.doubt:
+        yield f"no rank is slower than the others: {analysis.comparison.doubt}"
     first = next((one for one in analysis.ranks if delay and one.rank == delay.rank), None)
     yield from _show_rank(first or analysis.ranks[0])
 
@@ -187,6 +187,10 @@ def _list_limits(analysis: TraceAnalysis) -> Iterator[str]:
     """Yield what the traces cannot decide."""
     ranks, delay = analysis.ranks, analysis.comparison.delay
     yield "how long a step takes without the profiler, which slows the CPU"
+    if len(ranks) > 1 and analysis.comparison.obstacle:
+        yield f"which rank is slower: {analysis.comparison.obstacle}"
+    if delay is not None:
+        yield "if the ranks have different work by design, such as the stages of a pipeline"
     if delay is not None and delay.kind is DelayKind.UNKNOWN:
         yield f"by what {name_rank(delay.rank)} is slower: no kind of work explains the wait"
     if delay is not None and delay.kind is DelayKind.COMPUTE:

@@ -27,13 +27,18 @@ COMPUTE = (WorkKind.MATMUL, WorkKind.ATTENTION, WorkKind.OTHER)
 _KERNELS = (
     (
         WorkKind.COMMUNICATION,
-        r"(?i)nccl|nvshmem|oneccl|all_?reduce_kernel|allgather_kernel|multimem|symm_mem",
+        r"(?i)nccl|nvshmem|oneccl|(all_?reduce_?(fusion_)?|allgather_)kernel|multimem|symm_mem"
+        + r"|cross_device_reduce|deep_ep::",
     ),
-    (WorkKind.COPIES, r"(?i)^(memcpy|memset)\b|\b(direct_)?copy_kernel|copy_device_to_device"),
+    (
+        WorkKind.COPIES,
+        r"(?i)^(memcpy|memset)\b|\b((direct|b?float\d+)_)?copy_kernel|copy_device_to_device",
+    ),
     (WorkKind.ATTENTION, r"(?i)flash_?(fwd|bwd|attn|attention)|fmha|attention|flash::"),
     (
         WorkKind.MATMUL,
-        r"(?i)gem[mv]|cublas|nvjet|cutlass|xmma|matmul|wgmma|^cijk_|splitk|conv(\d|_|ol)|winograd",
+        r"(?i)gem[mv]|cublas|nvjet|cutlass|xmma|matmul|wgmma|^cijk_|splitk|conv(\d|_|ol)|winograd"
+        + r"|^triton_tem_\w*mm(_|\b)",
     ),
 )
 _OPERATORS = (

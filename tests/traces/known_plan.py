@@ -7,3 +7,5 @@ DELAY_S = 0.08
 """Time by which rank 1 takes longer in the work of a mode."""
 USUAL_S = {"input": 0.02, "sleep": 0.03, "compute": 0.02}
 MODES = ("even", *USUAL_S)
+OVERLAP = "overlap"
+"""The mode in which rank 0 computes while its all_reduce waits for rank 1, which sleeps."""

@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 from torch.profiler import ProfilerActivity, profile, schedule
 
-from tests.traces.known_plan import DELAY_S, MODES, STEPS, USUAL_S
+from tests.traces.known_plan import DELAY_S, MODES, OVERLAP, STEPS, USUAL_S
 
 
 class SlowData:
@@ -76,19 +76,39 @@ def train(mode: str, rank: int, profiler: Any) -> Times:
     return times
 
 
+def overlap(rank: int, profiler: Any) -> Times:
+    """Make the steps in which rank 0 computes during its all_reduce, and return their times."""
+    left, right, gradient = torch.randn(200, 200), torch.randn(200, 200), torch.zeros(100_000)
+    times = Times()
+    for step in range(STEPS + 1):
+        if step == 1:
+            times = Times()
+        if rank == 1:
+            time.sleep(USUAL_S["sleep"] + USUAL_S["compute"])
+        with times.measure("communication"):
+            work = dist.all_reduce(gradient, async_op=True)
+            with times.measure("compute"):
+                end = time.perf_counter() + (USUAL_S["compute"] if rank == 0 else 0)
+                while time.perf_counter() < end:
+                    left @ right
+            work.wait()
+        profiler.step()
+    return times
+
+
 def main(folder: Path) -> None:
     """Train in each mode, and write what this rank did."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     rank = dist.get_rank()
-    for mode in MODES:
+    for mode in (*MODES, OVERLAP):
         plan = schedule(wait=0, warmup=1, active=STEPS, repeat=1)
         activities = [ProfilerActivity.CPU]
         with profile(
             activities=activities, schedule=plan, record_shapes=True, with_stack=True
         ) as profiler:
             dist.barrier()
-            times = train(mode, rank, profiler)
+            times = overlap(rank, profiler) if mode == OVERLAP else train(mode, rank, profiler)
         profiler.export_chrome_trace(str(folder / f"{mode}-{rank}.json"))
         (folder / f"{mode}-{rank}.times.json").write_text(json.dumps(times.sums))
     dist.destroy_process_group()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpualert_common.traces.analysis import (
+    UNRECORDED,
     GapKind,
     RankAnalysis,
     StepRule,
@@ -16,6 +17,7 @@ from gpualert_common.traces.analysis import (
 )
 from gpualert_common.traces.analyzer import analyse_traces
 from gpualert_common.traces.trace_source import TraceSource
+from gpualert_common.traces.work_kinds import WorkKind, classify_kernel
 from tests.traces.composed import ComposedTrace
 
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32"
@@ -88,6 +90,29 @@ def test_a_copy_does_not_hide_communication(tmp_path: Path) -> None:
     assert microseconds(analyse_one(tmp_path, trace).total.exposed_s) == 200
 
 
+KERNELS = {
+    "void deep_ep::internode_ll::dispatch<true, 7168>(void*, float*)": WorkKind.COMMUNICATION,
+    "void deep_ep::intranode::combine<__nv_bfloat16, 8, 768>(...)": WorkKind.COMMUNICATION,
+    "void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(...)": WorkKind.COMMUNICATION,
+    "void tensorrt_llm::kernels::oneShotAllReduceKernel<float, 8>()": WorkKind.COMMUNICATION,
+    "triton_tem_fused_mm_3": WorkKind.MATMUL,
+    "triton_tem_fused_addmm_relu_1": WorkKind.MATMUL,
+    "triton_tem_fused_bmm": WorkKind.MATMUL,
+    "triton_tem_fused__scaled_mm_2": WorkKind.MATMUL,
+    "triton_tem_fused_flex_attention_0": WorkKind.ATTENTION,
+    "triton_poi_fused_add_mul_0": WorkKind.OTHER,
+    "void at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)": WorkKind.COPIES,
+    "void at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)": WorkKind.COPIES,
+    "void at::native::index_copy_kernel_impl<float>()": WorkKind.OTHER,
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kinds_of_kernels(name: str) -> None:
+    """Libraries of communication, compiled code and copies with a conversion have their kinds."""
+    assert classify_kernel(name) is KERNELS[name]
+
+
 def test_each_step_has_its_own_times(tmp_path: Path) -> None:
     """A kernel that runs over the border of two steps counts in both."""
     trace = ComposedTrace()
@@ -101,7 +126,10 @@ def test_each_step_has_its_own_times(tmp_path: Path) -> None:
 
 
 def test_gaps_have_the_activity_of_the_thread_that_ends_them(tmp_path: Path) -> None:
-    """The innermost activity counts, of the thread that launches the next kernel."""
+    """The innermost activity counts, of the thread that launches the next kernel.
+
+    The annotation of a step is no activity.
+    """
     trace = ComposedTrace()
     trace.annotation("ProfilerStep#0", 0, 1000)
     trace.kernel(GEMM, 0, 100, launched=0)
@@ -118,7 +146,7 @@ def test_gaps_have_the_activity_of_the_thread_that_ends_them(tmp_path: Path) -> 
     found = {gap.label: (gap.kind, microseconds(gap.total_s), gap.gaps) for gap in one.gaps}
     assert found == {
         "<built-in function sleep>": (GapKind.PYTHON, 200, 1),
-        "ProfilerStep#0": (GapKind.PYTHON, 50 + 5 + 3, 2),
+        UNRECORDED: (GapKind.UNRECORDED, 50 + 5 + 3, 2),
         "aten::mm": (GapKind.ISSUE, 48, 1),
         "cudaLaunchKernel": (GapKind.ISSUE, 2 + 2, 2),
         "DataLoader": (GapKind.INPUT, 150, 1),
@@ -144,6 +172,50 @@ def test_an_annotation_outlasts_the_call_that_begins_it(tmp_path: Path) -> None:
         *("train.py(1): main", "DataLoader", "cudaLaunchKernel"),
         "<built-in method _record_function_enter_new>",
     }
+
+
+def test_unrecorded_times_of_several_steps_are_one_cause(tmp_path: Path) -> None:
+    """The annotations of steps have different names, which would split it."""
+    trace = ComposedTrace()
+    for number in range(3):
+        trace.annotation(f"ProfilerStep#{number}", 1000 * number, 1000)
+        trace.kernel(GEMM, 1000 * number, 600, launched=1000 * number)
+    [cause] = analyse_one(tmp_path, trace).gaps
+    assert (cause.label, cause.kind) == (UNRECORDED, GapKind.UNRECORDED)
+    assert microseconds(cause.total_s) == 3 * 400
+
+
+def test_a_wait_for_a_collective_on_the_cpu_is_no_unrecorded_gap(tmp_path: Path) -> None:
+    """Without stacks, the annotation of gloo is all that the trace has of a barrier."""
+    trace = ComposedTrace()
+    trace.annotation("ProfilerStep#0", 0, 1000)
+    trace.kernel(GEMM, 0, 100, launched=0)
+    trace.annotation("gloo:barrier", 200, 500)
+    trace.cpu_op("aten::add", 250, 50)
+    trace.kernel(GEMM, 900, 100, launched=890)
+    found = {
+        gap.label: (gap.kind, microseconds(gap.total_s))
+        for gap in analyse_one(tmp_path, trace).gaps
+    }
+    expected = {"gloo:barrier": (GapKind.COMMUNICATION, 450), "aten::add": (GapKind.ISSUE, 50)}
+    assert found.items() >= expected.items()
+
+
+def test_a_collective_of_gloo_hides_behind_the_operators_that_run_meanwhile(
+    tmp_path: Path,
+) -> None:
+    """An asynchronous one outlasts the call that starts it: operators begin in it and end later."""
+    trace = ComposedTrace()
+    trace.annotation("ProfilerStep#0", 0, 2000)
+    trace.cpu_op("c10d::allreduce_", 0, 25)
+    trace.annotation("gloo:all_reduce", 10, 690)
+    trace.cpu_op("aten::mm", 50, 450)
+    trace.cpu_op("aten::mm", 600, 300)
+    total = analyse_one(tmp_path, trace).total
+    assert microseconds(total.work.matmul_s) == 750
+    assert microseconds(total.work.communication_s) == 700
+    assert microseconds(total.hidden_s) == 550
+    assert microseconds(total.exposed_s) == 150
 
 
 def test_a_gap_of_which_nothing_is_recorded_says_so(tmp_path: Path) -> None:
@@ -173,6 +245,18 @@ def test_issue_latency_is_from_launch_to_start(tmp_path: Path) -> None:
     assert microseconds(latency.high_s) == 8
 
 
+def test_a_graph_of_kernels_is_one_launch(tmp_path: Path) -> None:
+    """All kernels of a CUDA graph have the correlation of its launch; the first one counts."""
+    trace = ComposedTrace()
+    trace.kernel(GEMM, 8, 10, launched=0, call="cudaGraphLaunch")
+    for number in range(1, 100):
+        trace.kernel(GEMM, 20 * number, 10)
+        trace.events[-1]["args"]["correlation"] = 1
+    latency = analyse_one(tmp_path, trace).latency
+    assert latency is not None
+    assert (latency.kernels, microseconds(latency.median_s)) == (1, 8)
+
+
 def test_slowest_operators_and_kernels_have_their_own_time(tmp_path: Path) -> None:
     """The time of an operator is without those that it calls; runtime calls are its own."""
     trace = ComposedTrace()
@@ -197,6 +281,8 @@ BANDWIDTHS = {
     "_allgather_base": (125_000, 1_000_000, 1_000_000, 7 / 8),
     "_reduce_scatter_base": (1_000_000, 125_000, 1_000_000, 7 / 8),
     "all_to_allv": (1_000_000, 1_000_000, 1_000_000, 7 / 8),
+    "gather": (125_000, 1_000_000, 1_000_000, 7 / 8),
+    "scatter": (1_000_000, 125_000, 1_000_000, 7 / 8),
     "broadcast": (1_000_000, 1_000_000, 1_000_000, 1),
     "send": (1_000_000, 0, 1_000_000, 1),
 }
@@ -226,6 +312,7 @@ def test_collectives_of_other_types_and_groups_are_apart(tmp_path: Path) -> None
             reduce_call(1000),
             reduce_call(1000, ranks=2),
             reduce_call(1000, dtype="Float"),
+            reduce_call(1000, dtype="Float8_e4m3fnuz"),
             reduce_call(1000, dtype="Quaternion"),
             reduce_call(1000, ranks=1),
             reduce_call(0),
@@ -234,9 +321,41 @@ def test_collectives_of_other_types_and_groups_are_apart(tmp_path: Path) -> None
     ):
         trace.kernel(REDUCE, 100 * at, 10, **call)
     found = {(one.dtype, one.group_size) for one in analyse_one(tmp_path, trace).collectives}
-    assert found == {("bfloat16", 8), ("bfloat16", 2), ("float", 8)}
+    assert found == {("bfloat16", 8), ("bfloat16", 2), ("float", 8), ("float8_e4m3fnuz", 8)}
 
 
+def test_bandwidth_is_that_of_the_window(tmp_path: Path) -> None:
+    """A call of the warm-up, before the first step, is slow and does not count."""
+    trace = ComposedTrace()
+    trace.kernel(REDUCE, 0, 5000, **reduce_call(1000))
+    trace.annotation("ProfilerStep#0", 6000, 1000)
+    trace.kernel(REDUCE, 6100, 100, **reduce_call(1000))
+    [rate] = analyse_one(tmp_path, trace).collectives
+    assert (rate.calls, microseconds(rate.total_s)) == (1, 100)
+
+
+GROUPS: dict[str, tuple[list[int], set[int]]] = {
+    "the world": ([4], {4}),
+    "the world twice": ([4, 4], {4}),
+    "a smaller group, too": ([4, 2], set()),
+    "not known": ([], set()),
+}
+
+
+@pytest.mark.parametrize("case", GROUPS)
+def test_bandwidth_of_gloo_needs_a_known_group(tmp_path: Path, case: str) -> None:
+    """Its annotation has no group, so that all groups of the rank have to have one size."""
+    sizes, expected = GROUPS[case]
+    trace = ComposedTrace(0, 4)
+    trace.head["distributedInfo"]["pg_config"] = [{"pg_size": size} for size in sizes]
+    tensors: dict[str, Any] = {"Input Dims": [[1000]], "Input type": ["c10::BFloat16"]}
+    trace.annotation("gloo:all_reduce", 0, 100, **tensors)
+    trace.cpu_op("aten::add", 0, 10)
+    assert {one.group_size for one in analyse_one(tmp_path, trace).collectives} == expected
+
+
+BACKWARD = ("[0, 0]", "1", "[True, True, True]")
+WEIGHT_ONLY = ("[0, 0]", "1", "[False, True, True]")
 OPERATIONS: dict[str, tuple[str, list[Any], list[str], float]] = {
     "mm": ("aten::mm", [[64, 128], [128, 32]], [], 2 * 64 * 128 * 32),
     "addmm": ("aten::addmm", [[32], [64, 128], [128, 32], []], [], 2 * 64 * 128 * 32),
@@ -253,6 +372,36 @@ OPERATIONS: dict[str, tuple[str, list[Any], list[str], float]] = {
         [[2, 3, 32, 32], [16, 3, 3, 3], [16], [], [], [], []],
         ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "1"],
         2 * 2 * 16 * 16 * 16 * 3 * 3 * 3,
+    ),
+    "convolution that is transposed": (
+        "aten::convolution",
+        [[2, 3, 8, 8], [3, 4, 3, 3], [4], [], [], [], [], [], []],
+        ["", "", "", "[2, 2]", "[0, 0]", "[1, 1]", "True", "[0, 0]", "1"],
+        2 * 2 * 8 * 8 * 3 * 4 * 3 * 3,
+    ),
+    "convolution, backward": (
+        "aten::convolution_backward",
+        [[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], *[[]] * 8],
+        ["", "", "", "[4]", "[1, 1]", "[0, 0]", "[1, 1]", "False", *BACKWARD],
+        2 * 2 * 2 * 6 * 6 * 3 * 4 * 3 * 3,
+    ),
+    "convolution, backward, of the weight only": (
+        "aten::convolution_backward",
+        [[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3], *[[]] * 8],
+        ["", "", "", "[4]", "[1, 1]", "[0, 0]", "[1, 1]", "False", *WEIGHT_ONLY],
+        2 * 2 * 6 * 6 * 3 * 4 * 3 * 3,
+    ),
+    "convolution that is transposed, backward": (
+        "aten::convolution_backward",
+        [[2, 4, 17, 17], [2, 3, 8, 8], [3, 4, 3, 3], *[[]] * 8],
+        ["", "", "", "[4]", "[2, 2]", "[0, 0]", "[1, 1]", "True", *BACKWARD],
+        2 * 2 * 2 * 8 * 8 * 3 * 4 * 3 * 3,
+    ),
+    "convolution, backward, without its arguments": (
+        "aten::convolution_backward",
+        [[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3]],
+        [],
+        0,
     ),
     "inner sizes that differ": ("aten::mm", [[64, 128], [64, 32]], [], 0),
     "no shape": ("aten::mm", [[], []], [], 0),

@@ -21,7 +21,7 @@ from gpualert_common.traces.analysis import (
 from gpualert_common.traces.analyzer import analyse_traces
 from gpualert_common.traces.trace_source import TraceSource
 from tests.supervised import PROGRAM, PYTHON
-from tests.traces.known_plan import DELAY_S, MODES, STEPS
+from tests.traces.known_plan import DELAY_S, MODES, OVERLAP, STEPS
 
 pytestmark = pytest.mark.e2e
 
@@ -49,7 +49,7 @@ def analyses(folder: Path) -> dict[str, TraceAnalysis]:
         mode: analyse_traces(
             [TraceSource(f"rank:{rank}", 0, str(folder / f"{mode}-{rank}.json")) for rank in (0, 1)]
         )
-        for mode in MODES
+        for mode in (*MODES, OVERLAP)
     }
 
 
@@ -76,6 +76,18 @@ def test_times_are_those_of_the_program(
         assert total.work.communication_s == pytest.approx(known["communication"], abs=margin)
         assert total.idle_s == pytest.approx(known["sleep"], abs=margin)
         assert total.hidden_s == pytest.approx(0, abs=margin)
+
+
+def test_an_asynchronous_collective_is_hidden_by_the_operators_meanwhile(
+    folder: Path, analyses: dict[str, TraceAnalysis]
+) -> None:
+    """Rank 0 multiplies matrices, starts no other work, and then waits for the rest."""
+    known = read_times(folder, OVERLAP, 0)
+    total = analyses[OVERLAP].ranks[0].total
+    margin = TOLERANCE * known["communication"]
+    assert total.work.matmul_s == pytest.approx(known["compute"], abs=margin)
+    assert total.hidden_s == pytest.approx(known["compute"], abs=margin)
+    assert total.work.communication_s == pytest.approx(known["communication"], abs=margin)
 
 
 @pytest.mark.parametrize("mode", KINDS)

@@ -178,6 +178,47 @@ def test_numbers_and_texts_that_json_has_not_are_replaced(tmp_path: Path) -> Non
     assert find(content, "sm90_\ufffd_gemm")
 
 
+def test_messages_of_kineto_with_quotes_behind_the_events(tmp_path: Path) -> None:
+    """They are no JSON then; the events before them are complete.  A cut text is damage."""
+    text = compose(1).format()
+    message = '"WARNING": ["no field "x" in {"y"}"],\n  "traceName"'
+    broken = text.replace('"traceName"', message)
+    assert broken != text
+    path = tmp_path / "0.json"
+    source = TraceSource("rank:0", 1, str(path))
+    path.write_text(broken)
+    _, content = merge_sources(tmp_path, source)
+    assert find(content, "aten::mm")
+    path.write_text(broken[:-1])
+    with pytest.raises(UnreadableTraceError, match="cut or damaged"):
+        merge_sources(tmp_path, source)
+
+
+def test_a_merged_trace_is_not_merged_again(tmp_path: Path) -> None:
+    """It has the tracks of several ranks, which would be those of one."""
+    merged, _ = merge(tmp_path, compose(0), compose(1))
+    Path(merged.path).rename(tmp_path / "all.json.gz")
+    sources = [
+        TraceSource("rank:0", 1, str(tmp_path / "0.json")),
+        TraceSource("all", 2, str(tmp_path / "all.json.gz")),
+    ]
+    again, _ = merge_sources(tmp_path, *sources)
+    assert again.ranks == ("rank:0",)
+    assert "all.json.gz has several ranks" in again.left_out[0].problem
+
+
+def test_files_beside_the_merged_trace_stay(tmp_path: Path) -> None:
+    """A trace may have any name, also that of an unfinished file."""
+    path = compose(0).write(tmp_path / "merged.json.gz.part")
+    content = path.read_bytes()
+    merge_sources(tmp_path, TraceSource("rank:0", 1, str(path)))
+    assert path.read_bytes() == content
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "merged.json.gz",
+        "merged.json.gz.part",
+    ]
+
+
 def test_a_trace_of_another_time_is_left_out(tmp_path: Path) -> None:
     """An old file, or a clock that is hours off, would stretch the axis until nothing is seen."""
     merged, _ = merge(tmp_path, compose(0), compose(1), compose(2, base_ns=BASE_NS - 10**13))

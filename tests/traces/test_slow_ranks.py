@@ -150,7 +150,7 @@ def test_near_misses_are_not_decided(tmp_path: Path, case: str) -> None:
     plan, reason = NEAR_MISSES[case]
     found = compare(tmp_path, plan)
     assert found.delay is None
-    assert any(one in found.reason for one in reason.split("|"))
+    assert any(one in found.doubt for one in reason.split("|"))
 
 
 def test_a_missing_file_leaves_the_comparison_of_the_others(tmp_path: Path) -> None:
@@ -187,9 +187,14 @@ def test_ranks_that_cannot_be_compared_are_not(tmp_path: Path, case: str) -> Non
     for rank in changed:
         events = traces[rank].events
         traces[rank].events = [one for one in events if one["name"] not in names]
-    found = analyse(tmp_path, traces).comparison
+    analysis = analyse(tmp_path, traces)
+    found = analysis.comparison
     assert found.delay is None
-    assert reason in found.reason
+    assert reason in found.obstacle
+    finding = describe_analysis(analysis)
+    assert not any("no rank is slower" in one for one in finding.shows)
+    expected = f"which rank is slower: {found.obstacle}"
+    assert (expected in finding.cannot_decide) == (ranks > 1)
 
 
 def test_the_finding_has_three_parts(tmp_path: Path) -> None:
@@ -203,3 +208,4 @@ def test_the_finding_has_three_parts(tmp_path: Path) -> None:
     assert "most of it in train.py(30): log" in finding.shows[1]
     assert finding.implies.startswith("All ranks are as slow as rank 1 is")
     assert finding.cannot_decide[0].startswith("how long a step takes without the profiler")
+    assert "the stages of a pipeline" in finding.cannot_decide[1]

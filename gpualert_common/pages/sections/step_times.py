@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpualert_common.pages.reported_run import ReportedRun
 from gpualert_common.pages.sections._interface import Room, Section
-from gpualert_common.report.trace_text import choose_ranks, list_times, render_rank
+from gpualert_common.report.trace_text import choose_ranks, list_ranks, list_times, render_rank
 from gpualert_common.structs import Struct
 from gpualert_common.traces.trace_finding import describe_analysis
 
@@ -46,7 +46,7 @@ def _collect(run: ReportedRun, room: Room) -> ShownTrace | None:
         return None
     analysis, result = run.trace.analysis, run.trace.trace.result
     finding = describe_analysis(analysis)
-    ranks = analysis.ranks[: room.limit(_MOST_RANKS)]
+    ranks = list_ranks(analysis, room.limit(_MOST_RANKS))
     names, *columns = list_times(ranks)
     slow = analysis.comparison.delay.rank if analysis.comparison.delay else ""
     rows = tuple(
