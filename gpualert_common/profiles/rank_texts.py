@@ -35,9 +35,19 @@ class HotPlace(Struct, frozen=True):
 
 def summarize(profile: Profile, cwd: str | None = None) -> str:
     """Return the finding of a profile in one sentence."""
-    found = find_differences(profile)
-    if found:
-        return describe_difference(profile, found[0], cwd)
+    return describe_findings(profile, find_differences(profile), cwd)[0]
+
+
+def describe_findings(
+    profile: Profile, found: Sequence[RankDifference], cwd: str | None = None
+) -> list[str]:
+    """Return a sentence for each difference of a profile; without any, one about its time."""
+    return [describe_difference(profile, one, cwd) for one in found] or [
+        _describe_time(profile, cwd)
+    ]
+
+
+def _describe_time(profile: Profile, cwd: str | None) -> str:
     if not profile.trees:
         return "no stack of a process could be sampled"
     tree = profile.trees[0]

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from gpualert_common.profiles.profile import FrameTree, Profile
 from gpualert_common.profiles.rank_differences import find_differences
 from gpualert_common.profiles.rank_texts import (
-    describe_difference,
+    describe_findings,
     list_hot_places,
     name_rank,
     name_tree,
-    summarize,
 )
 from gpualert_common.report.formatting import time
 from gpualert_common.report.text_sanitizer import TextSanitizer
@@ -41,8 +40,7 @@ def list_head(profile: Profile, cwd: str | None = None) -> Iterator[str]:
         f"{count} {noun} on {profile.host}, {time(profile.at, 'local')}, sampled for "
         f"{profile.duration_s:g} s at {profile.rate}/s{pause}: {samples} stacks ({profile.reason})"
     )
-    found = [describe_difference(profile, one, cwd) for one in find_differences(profile)]
-    for sentence in found or [summarize(profile, cwd)]:
+    for sentence in describe_findings(profile, find_differences(profile), cwd):
         yield sentence[0].upper() + sentence[1:]
     for column, one in enumerate(profile.ranks):
         if one.problem:
