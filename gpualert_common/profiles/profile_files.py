@@ -72,16 +72,24 @@ def list_profiles(record: Record) -> list[str]:
 def read_profiles(record: Record) -> Iterator[tuple[str, Profile]]:
     """Yield the path and the profile of each folder, newest first, without damaged ones."""
     for name in reversed(list_profiles(record)):
-        file = f"{PROFILES}/{name}/{PROFILE}"
         try:
-            fields = record.read_json(file, _MOST_BYTES)
-            if fields is None:
-                continue
-            profile = decode(Profile, fields, os.path.join(record.path, file))
-        except (DamagedFileError, RecordError):
+            profile = read_profile(record, name)
+        except RecordError:
             continue
-        if profile.is_sound:
-            yield os.path.join(record.path, PROFILES, name), profile
+        yield os.path.join(record.path, PROFILES, name), profile
+
+
+def read_profile(record: Record, name: str) -> Profile:
+    """Return one profile of the record.  Raises RecordError, also for a damaged one."""
+    file = f"{PROFILES}/{name}/{PROFILE}"
+    where = os.path.join(record.path, file)
+    fields = record.read_json(file, _MOST_BYTES)
+    if fields is None:
+        raise RecordError(f"{where}: missing")
+    profile = decode(Profile, fields, where)
+    if not profile.is_sound:
+        raise DamagedFileError(f"{where}: its numbers contradict each other")
+    return profile
 
 
 def _make_room(folder: int) -> None:
