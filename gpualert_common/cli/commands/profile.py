@@ -91,13 +91,13 @@ def execute(options: argparse.Namespace) -> int:
         path, profile = stored
     if problem:
         printing.print_notes(f"gpualert: {problem}")
-    if options.output:
-        content = _make_file(record, profile, options.output)
-        replace_file(os.path.abspath(options.output), [content])
     if options.json:
         printing.print_json(_to_json(record, profile, path))
     else:
         printing.print_lines(*_render(record, profile, path))
+    if options.output:  # last: the profile is shown also if the file cannot be written
+        content = _make_file(record, profile, options.output)
+        replace_file(os.path.abspath(options.output), [content])
     return 0
 
 
@@ -150,7 +150,11 @@ def _to_json(record: Record, profile: Profile, path: str) -> dict[str, object]:
         "path": path or None,
         "summary": describe_findings(profile, found, record.spec.cwd)[0],
         "differences": [
-            {**encode(one), "ranks": [profile.ranks[column].number for column in one.ranks]}
+            {
+                **encode(one),
+                "ranks": [profile.ranks[column].number for column in one.ranks],
+                "compared": [profile.ranks[column].number for column in one.compared],
+            }
             for one in found
         ],
         "profile": encode(profile),
