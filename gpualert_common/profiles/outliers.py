@@ -9,7 +9,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 
-LEAST_SAMPLES = 20
+_LEAST_SAMPLES = 20
 """Ranks with fewer are not compared."""
 _LEAST_EXCESS = 0.10
 """Least difference of two shares.  The processes are not sampled for exactly the same seconds,
@@ -24,7 +24,7 @@ _MAD_TO_SIGMA = 1.4826
 
 def list_compared(samples: Sequence[int]) -> list[int]:
     """Return the columns of the ranks with enough samples."""
-    return [column for column, total in enumerate(samples) if total >= LEAST_SAMPLES]
+    return [column for column, total in enumerate(samples) if total >= _LEAST_SAMPLES]
 
 
 def find_outliers(counts: Sequence[int], samples: Sequence[int]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpualert_common.median import median
-from gpualert_common.profiles.outliers import LEAST_SAMPLES, find_outliers
+from gpualert_common.profiles.outliers import find_outliers, list_compared
 from gpualert_common.profiles.profile import FrameTree, Profile, TreeKind
 from gpualert_common.stacks.activities import (
     StackActivity,
@@ -42,16 +42,18 @@ _QUEUES = ("multiprocessing/queues.py", "multiprocessing/connection.py")
 class RankDifference(Struct, frozen=True):
     """A frame in which some ranks spend more time than the others.
 
-    ``ranks`` are their columns in the profile.  ``share`` is the median of their shares and
-    ``others`` that of the other ranks.  ``caller`` is the function of the user's own code that
-    called a library there.  ``is_outside_waits`` says that the time in collective operations below
-    the frame is not counted, ``is_wait`` that only waits for other ranks differ.
+    ``ranks`` are their columns in the profile, ``compared`` those of the others with enough
+    samples.  ``share`` is the median of their shares and ``others`` that of the others.
+    ``caller`` is the function of the user's own code that called a library there.
+    ``is_outside_waits`` says that the time in collective operations below the frame is not counted,
+    ``is_wait`` that only waits for other ranks differ.
     """
 
     kind: TreeKind
     thread: str
     frame: StackFrame
     ranks: tuple[int, ...]
+    compared: tuple[int, ...]
     share: float
     others: float
     caller: StackFrame | None = None
@@ -177,7 +179,8 @@ def _find_places(
         counts = place.working if is_working else place.all
         outliers = find_outliers(counts, tree.samples)
         if outliers and profile.frames[place.frame].file:
-            share, others = _compare(counts, tree.samples, outliers)
+            share = _find_share(counts, tree.samples, outliers)
+            others = _find_share(counts, tree.samples, _list_rest(tree, outliers))
             found.setdefault(outliers, []).append(_Excess(place, share, others))
     for outliers, excesses in sorted(found.items(), key=lambda item: -_find_largest(item[1])):
         chosen = _choose_place(profile, tree, excesses)
@@ -187,6 +190,7 @@ def _find_places(
             thread=tree.thread,
             frame=frame,
             ranks=outliers,
+            compared=_list_rest(tree, outliers),
             share=round(chosen.share, 4),
             others=round(chosen.others, 4),
             caller=None if frame.is_own else chosen.place.caller,
@@ -223,17 +227,14 @@ def _find_largest(excesses: Iterable[_Excess]) -> float:
     return max(one.size for one in excesses)
 
 
-def _compare(
-    counts: Sequence[int], samples: Sequence[int], outliers: Sequence[int]
-) -> tuple[float, float]:
-    """Return the median share of these ranks, and that of the others."""
-    shares = [count / total if total else 0.0 for count, total in zip(counts, samples, strict=True)]
-    others = [
-        share
-        for column, share in enumerate(shares)
-        if column not in outliers and samples[column] >= LEAST_SAMPLES
-    ]
-    return median([shares[column] for column in outliers]), median(others)
+def _list_rest(tree: FrameTree, outliers: Sequence[int]) -> tuple[int, ...]:
+    excluded = frozenset(outliers)
+    return tuple(one for one in list_compared(tree.samples) if one not in excluded)
+
+
+def _find_share(counts: Sequence[int], samples: Sequence[int], columns: Iterable[int]) -> float:
+    """Return the median share of some ranks."""
+    return median(counts[column] / samples[column] for column in columns)
 
 
 def _add(one: Sequence[int], other: Sequence[int]) -> list[int]:
