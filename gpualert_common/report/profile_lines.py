@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.profiles.profile import FrameTree, Profile
+from gpualert_common.profiles.profile import LEAST_SHARE, FrameTree, Profile
 from gpualert_common.profiles.rank_differences import find_differences
 from gpualert_common.profiles.rank_texts import (
     describe_findings,
@@ -18,6 +18,9 @@ from gpualert_common.report.text_sanitizer import TextSanitizer
 _MOST_TREES = 4
 _MOST_PLACES = 12
 _MANY_ERRORS = 0.05
+_LONG_SPREAD_S = 1.0
+_LONG_SPREAD = 0.1
+"""Of the time for which the processes are sampled."""
 
 
 def render_profile(profile: Profile, text: TextSanitizer, *, cwd: str | None = None) -> list[str]:
@@ -51,8 +54,28 @@ def list_head(profile: Profile, cwd: str | None = None) -> Iterator[str]:
                 "shares are uncertain"
             )
     yield from profile.problems
+    yield from _list_limits(profile)
+
+
+def _list_limits(profile: Profile) -> Iterator[str]:
+    """Yield what limits a profile, and what it does not have."""
+    if profile.spread_s > min(_LONG_SPREAD_S, _LONG_SPREAD * profile.duration_s):
+        yield (
+            f"the processes are not sampled for the same seconds: the last began "
+            f"{profile.spread_s:.1f} s after the first"
+        )
+    for tree in profile.trees:
+        if tree.least_share > LEAST_SHARE:
+            yield (
+                f"{name_tree(profile, tree)}: functions below {100 * tree.least_share:.2g} % of "
+                "the time are one, (other)"
+            )
     if profile.left_out:
         yield f"{profile.left_out} more processes are left out"
+    if profile.left_out_threads:
+        yield f"{profile.left_out_threads} more threads are left out"
+    if profile.left_out_trees:
+        yield f"threads of {profile.left_out_trees} more names are left out"
     if profile.idle_threads:
         yield f"{profile.idle_threads} idle threads are left out; --idle shows them"
 

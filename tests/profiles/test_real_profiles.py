@@ -16,6 +16,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.profiles.profile import TreeKind
 from gpualert_common.profiles.profile_files import PICTURE, PROFILES, SPEEDSCOPE, store_profile
+from gpualert_common.profiles.thread_choice import MOST_THREADS
 from gpualert_common.record import Record
 from tests.profiles.composed_profiles import LOADING, make_profile
 from tests.profiles.profiled_runs import (
@@ -153,6 +154,26 @@ def test_without_py_spy(lab: Lab) -> None:
     done = lab.call((*breaking(hidden), "profile"), env={**os.environ, "PATH": "/nonexistent"})
     assert done.returncode == 2
     assert b"pip install 'gpualert-common[stacks]'" in done.stderr
+
+
+def test_many_threads(lab: Lab) -> None:
+    """The main thread has its samples also beside more threads than a profile has."""
+    code = """
+import threading
+def work():
+    while True:
+        sum(range(200))
+for _ in range(70):
+    threading.Thread(target=threading.Event().wait, daemon=True, name="waits").start()
+print("ready", flush=True)
+work()
+"""
+    run = lab.launch(*python(code))
+    run.wait_for_output(b"ready")
+    _value, taken = take(lab, "--duration", "300ms", "--idle")
+    assert [one.kind for one in taken.trees] == [TreeKind.MAIN, TreeKind.THREAD]
+    assert "work" in list_shares(taken, taken.trees[0])
+    assert taken.left_out_threads == 71 - MOST_THREADS
 
 
 def test_record_that_takes_no_file(lab: Lab) -> None:
