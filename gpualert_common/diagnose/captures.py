@@ -10,7 +10,7 @@ from gpualert_common.kineto.stored_traces import list_traces
 from gpualert_common.kineto.trace_analyses import read_analysis
 from gpualert_common.profiles.profile_files import read_profiles
 from gpualert_common.profiles.rank_differences import find_differences
-from gpualert_common.profiles.rank_texts import summarize
+from gpualert_common.profiles.rank_texts import describe_findings
 from gpualert_common.record import Record
 from gpualert_common.spec import ON_REQUEST
 from gpualert_common.structs import replace
@@ -29,10 +29,11 @@ def _read_profiles(record: Record, cwd: str | None) -> Iterator[Capture]:
     for _path, profile in read_profiles(record):
         if profile.reason == ON_REQUEST:
             continue
-        differences = [one for one in find_differences(profile) if not one.is_wait]
-        alone = differences[0].ranks if differences else ()
+        found = find_differences(profile)
+        alone = next((one.ranks for one in found if not one.is_wait), ())
         rank = profile.ranks[alone[0]].number if len(alone) == 1 else None
-        yield Capture("profile", profile.at, profile.reason, summarize(profile, cwd), rank)
+        text = describe_findings(profile, found, cwd)[0]
+        yield Capture("profile", profile.at, profile.reason, text, rank)
 
 
 def _read_traces(record: Record) -> Iterator[Capture]:

@@ -40,10 +40,11 @@ _LEGEND = {
 def draw_flame_graph(profile: Profile, *, cwd: str | None = None) -> str:
     """Return the flame graph as a file of its own."""
     panels = lay_out(profile, cwd=cwd)
-    svg = _start(profile, cwd)
+    summary = summarize(profile, cwd)
+    svg = _start(summary)
     SubElement(svg, "style").text = files(__package__).joinpath(STYLE).read_text()
     top = _MARGIN
-    sentence = f"Profile: {summarize(profile, cwd)}".replace(" %", "\u00a0%")
+    sentence = f"Profile: {summary}".replace(" %", "\u00a0%")
     for line in wrap(sentence, _SENTENCE_CHARS):
         top += _LINE
         _add_text(svg, line, top, "flame-title")
@@ -61,15 +62,15 @@ def draw_flame_part(
 ) -> str:
     """Return the flame graph for a page that has :data:`STYLE`, with at most so many rows in each
     panel and without frames below that width in percent."""
-    svg = _start(profile, cwd)
+    svg = _start(summarize(profile, cwd))
     top = _add_legend(svg, 0)
     panels = lay_out(profile, cwd=cwd, most_rows=most_rows, least_width=least_width)
     _finish(svg, _add_panels(svg, panels, top))
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def _start(profile: Profile, cwd: str | None) -> Element:
-    label = f"Flame graph: {summarize(profile, cwd)}"
+def _start(summary: str) -> Element:
+    label = f"Flame graph: {summary}"
     return Element("svg", {"xmlns": SVG, "class": "flame", "role": "img", "aria-label": label})
 
 

@@ -6,12 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from enum import StrEnum
 
+from gpualert_common.profiles.outliers import find_outliers
 from gpualert_common.profiles.profile import FrameTree, Profile
-from gpualert_common.profiles.rank_differences import (
-    find_outliers,
-    list_own_counts,
-    list_working_counts,
-)
+from gpualert_common.profiles.rank_differences import list_own_counts, list_working_counts
 from gpualert_common.profiles.rank_texts import describe_shares, name_frame, name_tree
 from gpualert_common.structs import Struct
 

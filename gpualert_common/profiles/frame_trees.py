@@ -6,21 +6,27 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpualert_common.profiles.profile import FrameNode, FrameTree, TreeKind
+from gpualert_common.profiles.profile import LEAST_SHARE, FrameNode, FrameTree, TreeKind
 from gpualert_common.profiles.sampled_stacks import Stack, ThreadStacks
 from gpualert_common.stacks.dump import StackFrame
-from gpualert_common.structs import Struct
+from gpualert_common.structs import Struct, replace
 
 OTHER = StackFrame("(other)", "", 0)
 """Stands for frames that take less than the smallest share."""
-LEAST_SHARE = 0.001
-"""Of ten seconds at 100 samples per second this is one sample."""
 MOST_NODES = 4000
 _MOST_COUNTS = 200_000
 """Nodes times ranks of one tree."""
 _MOST_TREES = 8
 _WORKER_START = "multiprocessing/process.py"
 _NUMBER = re.compile(r"\d+")
+
+
+class Forest(Struct, frozen=True):
+    """All frames, and the trees of them; ``left_out`` counts the trees beyond the limit."""
+
+    frames: tuple[StackFrame, ...]
+    trees: tuple[FrameTree, ...]
+    left_out: int
 
 
 class SampledThread(Struct, frozen=True):
@@ -41,10 +47,8 @@ class _Branch:
         self.below: dict[StackFrame, _Branch] = {}
 
 
-def build_trees(
-    threads: Iterable[SampledThread], ranks: Sequence[int | None]
-) -> tuple[tuple[StackFrame, ...], tuple[FrameTree, ...]]:
-    """Return all frames, and the trees: of main threads first, then of those with most samples.
+def build_trees(threads: Iterable[SampledThread], ranks: Sequence[int | None]) -> Forest:
+    """Return the trees: of main threads first, then of those with most samples.
 
     Threads of one name are merged, whatever numbers are in it.  Frames below a share of all ranks
     become one, and the trees beyond the limit are left out.
@@ -60,7 +64,7 @@ def build_trees(
         _build_tree(kind, name, grouped[kind, name], columns, frames)
         for kind, name in order[:_MOST_TREES]
     )
-    return tuple(frames), trees
+    return Forest(tuple(frames), trees, len(order) - len(trees))
 
 
 def _name_thread(name: str) -> str:
@@ -81,27 +85,33 @@ def _build_tree(
     size = len(columns)
     most = min(MOST_NODES, max(200, _MOST_COUNTS // size))
     root = _Branch()
+    folded_share = 0.0
     for one in threads:
-        for stack, count in fold_rare(one.thread.stacks, most).items():
+        folded = fold_rare(one.thread, most)
+        folded_share = max(folded_share, folded.least_share)
+        for stack, count in folded.stacks.items():
             shown = _cut_worker(stack) if kind is TreeKind.WORKERS else stack
             _add_stack(root, shown, columns[one.rank], count)
     least = LEAST_SHARE
     while (kept := _count_kept(root, least)) > most:
         least *= 1.5 if kept < 2 * most else 2
     totals = tuple(root.counts[column] for column in range(size))
-    return FrameTree(kind, totals, tuple(_list_nodes(root, least, size, frames)), name)
+    nodes = tuple(_list_nodes(root, least, size, frames))
+    return FrameTree(kind, totals, nodes, name, max(least, folded_share))
 
 
-def fold_rare(stacks: Mapping[Stack, int], most: int) -> Mapping[Stack, int]:
-    """Return the stacks of a thread with its rare frames as one, so that they have at most so many
-    nodes; no sample is lost.
+def fold_rare(thread: ThreadStacks, most: int) -> ThreadStacks:
+    """Return a thread with its rare frames as one, so that its stacks have at most so many nodes;
+    no sample is lost.
 
     A thread may have a different stack in each of 60,000 samples.
     """
-    least = LEAST_SHARE * sum(stacks.values())
-    while (folded := _fold(stacks, least, most)) is None:
+    total = sum(thread.stacks.values())
+    least, share = LEAST_SHARE * total, max(LEAST_SHARE, thread.least_share)
+    while (folded := _fold(thread.stacks, least, most)) is None:
         least = max(1.0, 2 * least)
-    return folded
+        share = max(share, least / total)
+    return replace(thread, stacks=folded, least_share=share)
 
 
 def _fold(stacks: Mapping[Stack, int], least: float, most: int) -> Mapping[Stack, int] | None:

@@ -15,6 +15,9 @@ MOST_DURATION_S = 600.0
 MOST_SAMPLES = 60_000
 """Samples of one thread: ten minutes at the usual rate."""
 
+LEAST_SHARE = 0.001
+"""Frames that take less are one.  Of ten seconds at 100 samples per second this is one sample."""
+
 
 class TreeKind(StrEnum):
     """Kinds of threads that have a tree of their own."""
@@ -56,20 +59,26 @@ class FrameNode(Struct, frozen=True):
 
 class FrameTree(Struct, frozen=True):
     """The frames of one kind of thread; ``thread`` is its name, for threads other than the main
-    one.  ``samples`` has the number of samples of each rank."""
+    one.
+
+    ``samples`` has the number of samples of each rank.  Frames below ``least_share`` of the time of
+    every rank are one; that is more than :data:`LEAST_SHARE` where there are too many.
+    """
 
     kind: TreeKind
     samples: tuple[int, ...]
     nodes: tuple[FrameNode, ...]
     thread: str = ""
+    least_share: float = LEAST_SHARE
 
 
 class Profile(Struct, frozen=True):
     """The profile of a run.
 
     ``at`` is the time of its begin, ``duration_s`` the time that was asked for, ``spread_s`` the
-    time between the first and the last process whose sampling began.  ``left_out`` counts processes
-    beyond the limit, ``idle_threads`` the threads that used no processor and are left out.
+    time between the first and the last process whose sampling began.  ``left_out``,
+    ``left_out_threads`` and ``left_out_trees`` count the processes, threads and kinds of threads
+    beyond the limits, ``idle_threads`` the threads that used no processor and are left out.
     """
 
     at: Time
@@ -82,6 +91,8 @@ class Profile(Struct, frozen=True):
     trees: tuple[FrameTree, ...] = ()
     spread_s: float = 0.0
     left_out: int = 0
+    left_out_threads: int = 0
+    left_out_trees: int = 0
     idle_threads: int = 0
     is_pausing: bool = False
     problems: tuple[str, ...] = ()

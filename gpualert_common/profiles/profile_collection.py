@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from gpualert_common.processes.host import host_name
 from gpualert_common.processes.load_scaled_deadline import LoadScaledDeadline
 from gpualert_common.processes.procfs import read
 from gpualert_common.processes.sampled_tree import SampledTree
-from gpualert_common.profiles.frame_trees import MOST_NODES, SampledThread, build_trees, fold_rare
+from gpualert_common.profiles.frame_trees import SampledThread, build_trees
 from gpualert_common.profiles.profile import Profile, ProfiledRank, TreeKind
 from gpualert_common.profiles.profile_targets import (
     Target,
@@ -21,7 +21,8 @@ from gpualert_common.profiles.profile_targets import (
     is_stopped,
 )
 from gpualert_common.profiles.py_spy_sampler import PySpySampler, SamplingOptions
-from gpualert_common.profiles.sampled_stacks import ThreadStacks, parse_samples
+from gpualert_common.profiles.sampled_stacks import parse_samples
+from gpualert_common.profiles.thread_choice import ShownThreads, choose_threads
 from gpualert_common.stacks import py_spy
 from gpualert_common.stacks.collection import is_fragile
 from gpualert_common.stacks.descriptors import DescriptorReader
@@ -32,20 +33,16 @@ _START_S = 20.0
 """Longest time until py-spy samples: it reads the symbols of large libraries first."""
 _END_S = 10.0
 _POLL_S = 0.02
-_IDLE_SHARE = 0.01
-"""A thread that used less of a core than this waited all the time."""
 
 
 class _Sampled(Struct, frozen=True):
-    """The threads of a process, the main thread first, or the problem; ``idle`` counts the threads
-    that are left out."""
+    """The threads of a process, or the problem."""
 
     target: Target
-    threads: tuple[ThreadStacks, ...] = ()
+    shown: ShownThreads = ShownThreads()
     errors: int = 0
     lasted_s: float = 0.0
     problem: str = ""
-    idle: int = 0
 
 
 def take_profile_of(
@@ -72,7 +69,7 @@ def take_profile_of(
     else:
         sampled, spread_s = _sample(program, targets, options)
         problems = _list_problems(sampled)
-    frames, trees = build_trees(_list_threads(sampled), _list_ranks(sampled))
+    forest = build_trees(_list_threads(sampled), _list_ranks(sampled))
     return Profile(
         at=at,
         host=host_name(),
@@ -80,11 +77,13 @@ def take_profile_of(
         duration_s=options.duration_s,
         rate=options.rate,
         ranks=tuple(_describe_ranks(sampled)),
-        frames=frames,
-        trees=trees,
+        frames=forest.frames,
+        trees=forest.trees,
         spread_s=round(spread_s, 3),
         left_out=left_out,
-        idle_threads=sum(one.idle for one in sampled),
+        left_out_threads=sum(one.shown.left_out for one in sampled),
+        left_out_trees=forest.left_out,
+        idle_threads=sum(one.shown.idle for one in sampled),
         is_pausing=options.is_pausing,
         problems=tuple(problems),
     )
@@ -184,7 +183,7 @@ def _find_used(pid: int, before: Mapping[int, int]) -> dict[int, int]:
 def _read_samples(
     target: Target, sampler: PySpySampler, stopped_at: float, used: Mapping[int, int] | None
 ) -> _Sampled:
-    """Return the threads of a process: the main thread, and those that used the processor."""
+    """Return the threads of a process to show, and its problem if it has one."""
     data, problem = sampler.read_output()
     lasted_s = 0.0
     if sampler.began_at is not None:
@@ -195,50 +194,31 @@ def _read_samples(
     elif not is_live(target.pid):
         problem = "it has ended"
     try:
-        threads = tuple(map(_bound, parse_samples(data))) if data else ()
+        threads = parse_samples(data) if data else ()
     except ValueError as error:
         return _Sampled(target, problem=f"py-spy's output has another form: {error}")
-    if not threads and not problem:
-        problem = "py-spy read no stack of it"
+    shown = choose_threads(threads, target.pid, used, lasted_s)
+    if shown.main is None and not problem:
+        problem = f"py-spy read no stack of {'its main thread' if threads else 'it'}"
     if not problem and is_stopped(target.pid):
         problem = "a signal has stopped it"
-    main = _find_main(threads, target.pid)
-    least = lasted_s * _IDLE_SHARE * 1e9
-    others = tuple(
-        one
-        for one in threads
-        if one is not main and (used is None or used.get(one.tid, least) >= least)
-    )
-    shown = others if main is None else (main, *others)
-    idle = len(threads) - len(shown)
-    return _Sampled(target, shown, sampler.count_errors(), lasted_s, problem, idle)
-
-
-def _bound(thread: ThreadStacks) -> ThreadStacks:
-    return replace(thread, stacks=fold_rare(thread.stacks, MOST_NODES))
-
-
-def _find_main(threads: Sequence[ThreadStacks], pid: int) -> ThreadStacks | None:
-    """Return the main thread; of a process in another namespace, whose numbers differ, by name."""
-    named = (one for one in threads if one.name == "MainThread")
-    return next((one for one in threads if one.tid == pid), next(named, None))
+    return _Sampled(target, shown, sampler.count_errors(), lasted_s, problem)
 
 
 def _list_ranks(sampled: Iterable[_Sampled]) -> list[int | None]:
     return [one.target.rank for one in sampled if not one.target.is_worker]
 
 
-def _list_threads(sampled: Iterable[_Sampled]) -> list[SampledThread]:
-    """Return the threads of ranks, and the main threads of their workers."""
-    found = []
+def _list_threads(sampled: Iterable[_Sampled]) -> Iterator[SampledThread]:
+    """Yield the threads of ranks, and the main threads of their workers."""
     for one in sampled:
-        if one.target.is_worker:
-            kinds = [TreeKind.WORKERS]
-        else:
-            kinds = [TreeKind.MAIN] + [TreeKind.THREAD] * (len(one.threads) - 1)
-        for kind, thread in zip(kinds, one.threads, strict=False):
-            found.append(SampledThread(kind, one.target.rank, thread))
-    return found
+        is_worker, rank = one.target.is_worker, one.target.rank
+        if one.shown.main is not None:
+            kind = TreeKind.WORKERS if is_worker else TreeKind.MAIN
+            yield SampledThread(kind, rank, one.shown.main)
+        if not is_worker:
+            for thread in one.shown.others:
+                yield SampledThread(TreeKind.THREAD, rank, thread)
 
 
 def _describe_ranks(sampled: Sequence[_Sampled]) -> Iterable[ProfiledRank]:
@@ -248,12 +228,14 @@ def _describe_ranks(sampled: Sequence[_Sampled]) -> Iterable[ProfiledRank]:
         workers = [
             other
             for other in sampled
-            if other.target.is_worker and other.target.rank == one.target.rank and other.threads
+            if other.target.is_worker
+            and other.target.rank == one.target.rank
+            and other.shown.main is not None
         ]
         yield ProfiledRank(
             number=one.target.rank,
             pid=one.target.pid,
-            samples=sum(one.threads[0].stacks.values()) if one.threads else 0,
+            samples=sum(one.shown.main.stacks.values()) if one.shown.main is not None else 0,
             errors=one.errors,
             lasted_s=one.lasted_s,
             problem=one.problem,

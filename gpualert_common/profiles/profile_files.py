@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import DamagedFileError, RecordError
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.profiles.flame_graph import draw_flame_graph
 from gpualert_common.profiles.profile import Profile
 from gpualert_common.profiles.speedscope_file import make_speedscope
@@ -45,16 +46,16 @@ def store_profile(record: Record, profile: Profile) -> str:
             raise OSError(0, f"{file} has more than {_MOST_BYTES >> 20} MiB")
     folder = open_folder(record.path, PROFILES, create=True)
     try:
-        _make_room(folder)
         temporary = f".{name}"
         os.mkdir(temporary, 0o700, dir_fd=folder)
         try:
             for file, data in contents.items():
                 _write(folder, f"{temporary}/{file}", data)
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError:
+        except BaseException:
             _remove(folder, temporary)
             raise
+        _remove_old(folder, name)
     finally:
         os.close(folder)
     return os.path.join(record.path, PROFILES, name)
@@ -72,24 +73,42 @@ def list_profiles(record: Record) -> list[str]:
 def read_profiles(record: Record) -> Iterator[tuple[str, Profile]]:
     """Yield the path and the profile of each folder, newest first, without damaged ones."""
     for name in reversed(list_profiles(record)):
-        file = f"{PROFILES}/{name}/{PROFILE}"
         try:
-            fields = record.read_json(file, _MOST_BYTES)
-            if fields is None:
-                continue
-            profile = decode(Profile, fields, os.path.join(record.path, file))
-        except (DamagedFileError, RecordError):
+            profile = read_profile(record, name)
+        except RecordError:
             continue
-        if profile.is_sound:
-            yield os.path.join(record.path, PROFILES, name), profile
+        yield os.path.join(record.path, PROFILES, name), profile
 
 
-def _make_room(folder: int) -> None:
-    """Remove the oldest profiles beyond the limit, and the rests of interrupted calls."""
+def read_profile(record: Record, name: str) -> Profile:
+    """Return one profile of the record.  Raises RecordError, also for a damaged one."""
+    file = f"{PROFILES}/{name}/{PROFILE}"
+    where = os.path.join(record.path, file)
+    fields = record.read_json(file, _MOST_BYTES)
+    if fields is None:
+        raise RecordError(f"{where}: missing")
+    profile = decode(Profile, fields, where)
+    if not profile.is_sound:
+        raise DamagedFileError(f"{where}: its numbers contradict each other")
+    return profile
+
+
+def _remove_old(folder: int, newest: str) -> None:
+    """Remove the oldest profiles beyond the limit, and what processes left that were killed."""
     names = sorted(os.listdir(folder))
-    kept = [one for one in names if not one.startswith(".")]
-    for name in [*kept[: max(0, len(kept) - MOST_PROFILES + 1)], *(set(names) - set(kept))]:
+    others = [one for one in names if not one.startswith(".") and one != newest]
+    rests = [one for one in names if one.startswith(".") and _is_abandoned(one)]
+    for name in [*others[: max(0, len(others) - MOST_PROFILES + 1)], *rests]:
         _remove(folder, name)
+
+
+def _is_abandoned(temporary: str) -> bool:
+    """Return whether the process that wrote this folder has ended; its number is the last part."""
+    number = temporary.rpartition(".")[2]
+    if not number.isascii() or not number.isdecimal():
+        return False
+    stat = read_stat(int(number))
+    return stat is None or not stat.is_live
 
 
 def _write(folder: int, name: str, data: bytes) -> None:

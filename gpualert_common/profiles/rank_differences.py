@@ -1,32 +1,24 @@
 """Frames in which some ranks spend a larger share of their time than the others.
 
 A rank that waits for others in a collective operation shows only that another one is late, so that
-the time outside such operations is compared first; the waits count where that shows nothing.  Each
-rank is compared with the median of the other ranks, which a few slow ranks do not move.
+the time outside such operations is compared first; the waits count where that shows nothing.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
 
 from gpualert_common.median import median
+from gpualert_common.profiles.outliers import find_outliers, list_compared
 from gpualert_common.profiles.profile import FrameTree, Profile, TreeKind
-from gpualert_common.stacks.activities import StackActivity, find_activity
+from gpualert_common.stacks.activities import (
+    StackActivity,
+    choose_activity,
+    find_frame_activity,
+)
 from gpualert_common.stacks.dump import StackFrame
 from gpualert_common.structs import Struct
 
-LEAST_EXCESS = 0.10
-"""Least difference of two shares.  The processes are not sampled for exactly the same seconds,
-and the ends of these cut a step: of ten steps, that shifts a share by up to a twentieth."""
-_SIGMAS = 5.0
-"""Standard deviations of the noise of the samples.  A profile of 64 ranks has some 10,000 shares;
-5 sigma raise one in 3 million."""
-_SPREADS = 4.0
-"""Robust standard deviations between the other ranks: ranks of a pipeline differ by themselves."""
-_MAD_TO_SIGMA = 1.4826
-_LEAST_SAMPLES = 20
 _PART = 0.6
 """A place with most of the largest excess explains it, and an inner one of the user's code says
 more."""
@@ -42,6 +34,7 @@ _WAITS = frozenset(
     )
 )
 """Activities in which a rank may wait for another one."""
+_WORKER_WAITS = frozenset((StackActivity.QUEUE,))
 _QUEUES = ("multiprocessing/queues.py", "multiprocessing/connection.py")
 """Files of the functions in which a worker waits for work."""
 
@@ -49,16 +42,18 @@ _QUEUES = ("multiprocessing/queues.py", "multiprocessing/connection.py")
 class RankDifference(Struct, frozen=True):
     """A frame in which some ranks spend more time than the others.
 
-    ``ranks`` are their columns in the profile.  ``share`` is the median of their shares and
-    ``others`` that of the other ranks.  ``caller`` is the function of the user's own code that
-    called a library there.  ``is_outside_waits`` says that the time in collective operations below
-    the frame is not counted, ``is_wait`` that only waits for other ranks differ.
+    ``ranks`` are their columns in the profile, ``compared`` those of the others with enough
+    samples.  ``share`` is the median of their shares and ``others`` that of the others.
+    ``caller`` is the function of the user's own code that called a library there.
+    ``is_outside_waits`` says that the time in collective operations below the frame is not counted,
+    ``is_wait`` that only waits for other ranks differ.
     """
 
     kind: TreeKind
     thread: str
     frame: StackFrame
     ranks: tuple[int, ...]
+    compared: tuple[int, ...]
     share: float
     others: float
     caller: StackFrame | None = None
@@ -101,9 +96,12 @@ def find_differences(profile: Profile) -> list[RankDifference]:
 def list_working_counts(profile: Profile, tree: FrameTree) -> list[tuple[int, ...]]:
     """Return the samples of each node of a tree, without those in which a rank may wait for
     others."""
+    waits = _WORKER_WAITS if tree.kind is TreeKind.WORKERS else _WAITS
     working: list[Sequence[int]] = [
-        [0] * len(counts) if any(counts) and _is_wait(profile, tree, index) else counts
-        for index, counts in enumerate(list_own_counts(tree))
+        [0] * len(counts) if activity in waits else counts
+        for activity, counts in zip(
+            _list_activities(profile, tree), list_own_counts(tree), strict=True
+        )
     ]
     for index in range(len(tree.nodes) - 1, -1, -1):
         parent = tree.nodes[index].parent
@@ -129,37 +127,22 @@ def list_stack(profile: Profile, tree: FrameTree, index: int) -> Iterator[StackF
         index = node.parent
 
 
-def _is_wait(profile: Profile, tree: FrameTree, index: int) -> bool:
-    stack = list_stack(profile, tree, index)
-    if tree.kind is TreeKind.WORKERS:
-        inner = takewhile(lambda frame: not frame.is_own, stack)
-        return any(frame.file.endswith(_QUEUES) for frame in inner)
-    return find_activity(stack) in _WAITS
+def _list_activities(profile: Profile, tree: FrameTree) -> list[StackActivity]:
+    """Return the activity of each node, by its frame and those above it up to the user's code."""
+    find = _find_queue if tree.kind is TreeKind.WORKERS else find_frame_activity
+    of_frames = {one: find(profile.frames[one]) for one in {node.frame for node in tree.nodes}}
+    found: list[StackActivity] = []
+    for node in tree.nodes:
+        if profile.frames[node.frame].is_own:
+            found.append(StackActivity.NONE)
+        else:
+            outer = found[node.parent] if node.parent >= 0 else StackActivity.NONE
+            found.append(choose_activity((of_frames[node.frame], outer)))
+    return found
 
 
-def find_outliers(counts: Sequence[int], samples: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns of the ranks that spend a clearly larger share than the others."""
-    columns = [column for column, total in enumerate(samples) if total >= _LEAST_SAMPLES]
-    if len(columns) < 2:
-        return ()
-    shares = {column: min(1.0, counts[column] / samples[column]) for column in columns}
-    if max(shares.values()) - min(shares.values()) < LEAST_EXCESS:
-        return ()
-    return tuple(one for one in columns if _is_outlier(one, shares, samples))
-
-
-def _is_outlier(column: int, shares: dict[int, float], samples: Sequence[int]) -> bool:
-    others = [share for other, share in shares.items() if other != column]
-    usual = median(others)
-    excess = shares[column] - usual
-    if excess < LEAST_EXCESS:
-        return False
-    spread = _MAD_TO_SIGMA * median([abs(one - usual) for one in others])
-    own_size = samples[column]
-    size = median([samples[other] for other in shares if other != column])
-    pooled = (shares[column] * own_size + usual * size) / (own_size + size)
-    noise = math.sqrt(pooled * (1 - pooled) * (1 / own_size + 1 / size))
-    return excess >= max(_SIGMAS * noise, _SPREADS * spread)
+def _find_queue(frame: StackFrame) -> StackActivity:
+    return StackActivity.QUEUE if frame.file.endswith(_QUEUES) else StackActivity.NONE
 
 
 def _find_in_tree(profile: Profile, tree: FrameTree) -> list[RankDifference]:
@@ -196,7 +179,8 @@ def _find_places(
         counts = place.working if is_working else place.all
         outliers = find_outliers(counts, tree.samples)
         if outliers and profile.frames[place.frame].file:
-            share, others = _compare(counts, tree.samples, outliers)
+            share = _find_share(counts, tree.samples, outliers)
+            others = _find_share(counts, tree.samples, _list_rest(tree, outliers))
             found.setdefault(outliers, []).append(_Excess(place, share, others))
     for outliers, excesses in sorted(found.items(), key=lambda item: -_find_largest(item[1])):
         chosen = _choose_place(profile, tree, excesses)
@@ -206,6 +190,7 @@ def _find_places(
             thread=tree.thread,
             frame=frame,
             ranks=outliers,
+            compared=_list_rest(tree, outliers),
             share=round(chosen.share, 4),
             others=round(chosen.others, 4),
             caller=None if frame.is_own else chosen.place.caller,
@@ -242,17 +227,14 @@ def _find_largest(excesses: Iterable[_Excess]) -> float:
     return max(one.size for one in excesses)
 
 
-def _compare(
-    counts: Sequence[int], samples: Sequence[int], outliers: Sequence[int]
-) -> tuple[float, float]:
-    """Return the median share of these ranks, and that of the others."""
-    shares = [count / total if total else 0.0 for count, total in zip(counts, samples, strict=True)]
-    others = [
-        share
-        for column, share in enumerate(shares)
-        if column not in outliers and samples[column] >= _LEAST_SAMPLES
-    ]
-    return median([shares[column] for column in outliers]), median(others)
+def _list_rest(tree: FrameTree, outliers: Sequence[int]) -> tuple[int, ...]:
+    excluded = frozenset(outliers)
+    return tuple(one for one in list_compared(tree.samples) if one not in excluded)
+
+
+def _find_share(counts: Sequence[int], samples: Sequence[int], columns: Iterable[int]) -> float:
+    """Return the median share of some ranks."""
+    return median(counts[column] / samples[column] for column in columns)
 
 
 def _add(one: Sequence[int], other: Sequence[int]) -> list[int]:

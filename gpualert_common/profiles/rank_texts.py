@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from gpualert_common.median import median
 from gpualert_common.processes.rank_names import name_ranks
+from gpualert_common.profiles.outliers import list_compared
 from gpualert_common.profiles.profile import FrameTree, Profile, TreeKind
 from gpualert_common.profiles.rank_differences import (
     RankDifference,
@@ -35,9 +36,19 @@ class HotPlace(Struct, frozen=True):
 
 def summarize(profile: Profile, cwd: str | None = None) -> str:
     """Return the finding of a profile in one sentence."""
-    found = find_differences(profile)
-    if found:
-        return describe_difference(profile, found[0], cwd)
+    return describe_findings(profile, find_differences(profile), cwd)[0]
+
+
+def describe_findings(
+    profile: Profile, found: Sequence[RankDifference], cwd: str | None = None
+) -> list[str]:
+    """Return a sentence for each difference of a profile; without any, one about its time."""
+    return [describe_difference(profile, one, cwd) for one in found] or [
+        _describe_time(profile, cwd)
+    ]
+
+
+def _describe_time(profile: Profile, cwd: str | None) -> str:
     if not profile.trees:
         return "no stack of a process could be sampled"
     tree = profile.trees[0]
@@ -61,9 +72,9 @@ def describe_difference(profile: Profile, one: RankDifference, cwd: str | None =
     place = name_frame(one.frame, cwd)
     place += f", called by {name_frame(one.caller, cwd)}" if one.caller is not None else ""
     place += " outside collective operations" if one.is_outside_waits else ""
-    rest = [column for column in range(len(profile.ranks)) if column not in one.ranks]
-    others = f"{_name_columns(profile, rest)} only" if len(rest) == 1 else "the others"
-    middle = " (median)" if len(rest) > 1 else ""
+    is_pair = len(one.compared) == 1
+    others = f"{_name_columns(profile, one.compared)} only" if is_pair else "the others"
+    middle = "" if is_pair else " (median)"
     return (
         f"{ranks} {verb} {_percent(one.share)} of {whose} time in {place}, {others} "
         f"{_percent(one.others)}{middle}"
@@ -101,7 +112,7 @@ def describe_shares(
     shares = {column: counts[column] / tree.samples[column] for column in columns}
     if len(columns) == 1:
         return f"{_percent(shares[columns[0]])} of the time"
-    rest = [share for column, share in shares.items() if column not in outliers]
+    rest = [shares[column] for column in list_compared(tree.samples) if column not in outliers]
     if outliers and rest:
         more = _percent(median([shares[column] for column in outliers]))
         return f"{_name_columns(profile, outliers)}: {more}; the others: {_percent(median(rest))}"

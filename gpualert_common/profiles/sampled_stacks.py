@@ -15,7 +15,6 @@ from gpualert_common.structs import Struct, ValidationError, convert
 MOST_DEPTH = 200
 DEEPER = StackFrame("(deeper frames)", "", 0)
 """Stands for the frames below the outermost ones of a deeper stack."""
-_MOST_THREADS = 64
 _MOST_NAME_CHARS = 200
 _MOST_PATH_CHARS = 1000
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "\ufffd")
@@ -26,11 +25,15 @@ Stack = tuple[StackFrame, ...]
 
 
 class ThreadStacks(Struct, frozen=True):
-    """One thread: the number of samples of each stack."""
+    """One thread: the number of samples of each stack.
+
+    Frames below ``least_share`` of its samples are one.
+    """
 
     tid: int
     name: str
     stacks: Mapping[Stack, int]
+    least_share: float = 0.0
 
 
 class _OutputFrame(Struct, frozen=True):
@@ -60,7 +63,7 @@ def parse_samples(data: bytes) -> tuple[ThreadStacks, ...]:
     except (ValidationError, RecursionError) as error:
         raise ValueError(str(error)) from None
     frames = [_make_frame(one) for one in output.shared.frames]
-    return tuple(_parse_thread(one, frames) for one in output.profiles[:_MOST_THREADS])
+    return tuple(_parse_thread(one, frames) for one in output.profiles)
 
 
 def _make_frame(one: _OutputFrame) -> StackFrame | None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualert_common.profiles.profile import FrameTree, Profile
+from gpualert_common.profiles.profile import LEAST_SHARE, FrameTree, Profile
 from gpualert_common.profiles.rank_differences import find_differences
 from gpualert_common.profiles.rank_texts import (
-    describe_difference,
+    describe_findings,
     list_hot_places,
     name_rank,
     name_tree,
-    summarize,
 )
 from gpualert_common.report.formatting import time
 from gpualert_common.report.text_sanitizer import TextSanitizer
@@ -19,6 +18,9 @@ from gpualert_common.report.text_sanitizer import TextSanitizer
 _MOST_TREES = 4
 _MOST_PLACES = 12
 _MANY_ERRORS = 0.05
+_LONG_SPREAD_S = 1.0
+_LONG_SPREAD = 0.1
+"""Of the time for which the processes are sampled."""
 
 
 def render_profile(profile: Profile, text: TextSanitizer, *, cwd: str | None = None) -> list[str]:
@@ -41,8 +43,7 @@ def list_head(profile: Profile, cwd: str | None = None) -> Iterator[str]:
         f"{count} {noun} on {profile.host}, {time(profile.at, 'local')}, sampled for "
         f"{profile.duration_s:g} s at {profile.rate}/s{pause}: {samples} stacks ({profile.reason})"
     )
-    found = [describe_difference(profile, one, cwd) for one in find_differences(profile)]
-    for sentence in found or [summarize(profile, cwd)]:
+    for sentence in describe_findings(profile, find_differences(profile), cwd):
         yield sentence[0].upper() + sentence[1:]
     for column, one in enumerate(profile.ranks):
         if one.problem:
@@ -53,8 +54,28 @@ def list_head(profile: Profile, cwd: str | None = None) -> Iterator[str]:
                 "shares are uncertain"
             )
     yield from profile.problems
+    yield from _list_limits(profile)
+
+
+def _list_limits(profile: Profile) -> Iterator[str]:
+    """Yield what limits a profile, and what it does not have."""
+    if profile.spread_s > min(_LONG_SPREAD_S, _LONG_SPREAD * profile.duration_s):
+        yield (
+            f"the processes are not sampled for the same seconds: the last began "
+            f"{profile.spread_s:.1f} s after the first"
+        )
+    for tree in profile.trees:
+        if tree.least_share > LEAST_SHARE:
+            yield (
+                f"{name_tree(profile, tree)}: functions below {100 * tree.least_share:.2g} % of "
+                "the time are one, (other)"
+            )
     if profile.left_out:
         yield f"{profile.left_out} more processes are left out"
+    if profile.left_out_threads:
+        yield f"{profile.left_out_threads} more threads are left out"
+    if profile.left_out_trees:
+        yield f"threads of {profile.left_out_trees} more names are left out"
     if profile.idle_threads:
         yield f"{profile.idle_threads} idle threads are left out; --idle shows them"
 

@@ -121,13 +121,25 @@ _PLACES: Mapping[StackActivity, Mapping[str, str]] = {
 folder in it.  Of two activities, the first is the more telling one."""
 
 
+_ORDER = {activity: number for number, activity in enumerate((*_PLACES, StackActivity.NONE))}
+
+
 def find_activity(frames: Iterable[StackFrame]) -> StackActivity:
     """Return the activity of a process by its frames, innermost first."""
-    inner = list(itertools.takewhile(lambda frame: not frame.is_own, frames))
+    inner = itertools.takewhile(lambda frame: not frame.is_own, frames)
+    return choose_activity(map(find_frame_activity, inner))
+
+
+def choose_activity(activities: Iterable[StackActivity]) -> StackActivity:
+    """Return the most telling activity of some."""
+    return min(activities, key=_ORDER.__getitem__, default=StackActivity.NONE)
+
+
+def find_frame_activity(frame: StackFrame) -> StackActivity:
+    """Return the activity of one function of a library."""
     for activity, files in _PLACES.items():
-        for file, functions in files.items():
-            if any(_is_at(frame, file, functions) for frame in inner):
-                return activity
+        if any(_is_at(frame, file, functions) for file, functions in files.items()):
+            return activity
     return StackActivity.NONE
 
 

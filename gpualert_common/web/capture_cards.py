@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 
+from gpualert_common.errors import RecordError
 from gpualert_common.kineto.trace_analyses import read_newest_analysis
-from gpualert_common.profiles.profile_files import read_profiles
+from gpualert_common.profiles.profile_files import list_profiles, read_profile
 from gpualert_common.record import Record
 from gpualert_common.report.formatting import time
 from gpualert_common.report.profile_lines import list_head
@@ -14,6 +17,8 @@ from gpualert_common.structs import Struct
 from gpualert_common.traces.trace_finding import describe_analysis
 
 _MOST_SENTENCES = 6
+_MOST_KEPT = 256
+"""Profiles whose sentences are kept in memory."""
 
 
 class CaptureCard(Struct, frozen=True):
@@ -31,10 +36,25 @@ def list_capture_cards(record: Record, text: TextSanitizer) -> Iterator[CaptureC
         finding = describe_analysis(newest.analysis)
         sentences = (finding.headline[:1].upper() + finding.headline[1:], *finding.shows)
         yield _make_card("Trace", time(newest.trace.request.at, "local"), sentences, text)
-    for _path, profile in read_profiles(record):
-        note, *head = list_head(profile, record.spec.cwd)
+    for name in reversed(list_profiles(record)):
+        try:
+            note, *head = _read_head(record.path, name)
+        except RecordError:
+            continue
         yield _make_card("Profile", note, tuple(head), text)
         return
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _read_head(path: str, name: str) -> tuple[str, ...]:
+    """Return the sentences about a stored profile, which never changes; a page asks for them every
+    few seconds.  Raises RecordError."""
+    record = Record.open(path)
+    try:
+        head = list_head(read_profile(record, name), record.spec.cwd)
+        return tuple(islice(head, 1 + _MOST_SENTENCES))
+    finally:
+        record.close()
 
 
 def _make_card(

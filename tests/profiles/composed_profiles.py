@@ -37,7 +37,7 @@ def make_profile(*ranks: Counts, workers: Mapping[int, Counts] | None = None) ->
     for number, counts in (workers or {}).items():
         stacks = ThreadStacks(200 + number, "MainThread", counts)
         threads.append(SampledThread(TreeKind.WORKERS, number, stacks))
-    frames, trees = build_trees(threads, numbers)
+    forest = build_trees(threads, numbers)
     return Profile(
         at=1_800_000_000.0,
         host="node7",
@@ -48,8 +48,8 @@ def make_profile(*ranks: Counts, workers: Mapping[int, Counts] | None = None) ->
             ProfiledRank(number, 100 + number, sum(counts.values()))
             for number, counts in enumerate(ranks)
         ),
-        frames=frames,
-        trees=trees,
+        frames=forest.frames,
+        trees=forest.trees,
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 
 from gpualert_common.profiles.frame_trees import OTHER, SampledThread, build_trees, fold_rare
-from gpualert_common.profiles.profile import MOST_SAMPLES, TreeKind
+from gpualert_common.profiles.profile import LEAST_SHARE, MOST_SAMPLES, TreeKind
 from gpualert_common.profiles.rank_differences import list_own_counts
 from gpualert_common.profiles.sampled_stacks import Stack, ThreadStacks
+from gpualert_common.report.profile_lines import list_head
 from gpualert_common.stacks.dump import StackFrame
+from gpualert_common.structs import replace
 from tests.profiles.composed_profiles import COMPUTING, LOADING, MAIN, WAITING, make_profile
 
 
@@ -54,17 +56,55 @@ def test_limit_of_nodes() -> None:
     assert sum(counts[0] for counts in list_own_counts(tree)) == 1000
 
 
+def test_raised_share() -> None:
+    """The share below which functions are one is named where it is larger than usual."""
+    chance = random.Random(1)
+    frames = [StackFrame(f"f{n}", "/job/a.py", n + 1, is_own=True) for n in range(50)]
+    stacks = {tuple(chance.choices(frames, k=40)): 5 for _ in range(200)}
+    profile = make_profile(stacks, {(MAIN,): 100})
+    assert profile.trees[0].least_share > LEAST_SHARE
+    (note,) = [one for one in list_head(profile) if "(other)" in one]
+    share = 100 * profile.trees[0].least_share
+    assert note == f"ranks 0-1: functions below {share:.2g} % of the time are one, (other)"
+
+
+def test_usual_share() -> None:
+    """A tree within the limits has the usual share, of which nothing is said."""
+    for samples in range(1, 2000, 7):
+        profile = make_profile({LOADING: samples, WAITING: 2 * samples})
+        assert profile.trees[0].least_share == LEAST_SHARE
+    assert not any("(other)" in one for one in list_head(profile))
+
+
+def test_limit_of_trees() -> None:
+    """Threads of many names have a limited number of trees; the others are counted."""
+    names = [f"pool {chr(ord('a') + number)}" for number in range(12)]
+    threads = [
+        SampledThread(TreeKind.THREAD, 0, ThreadStacks(number, name, {(MAIN,): 10 + number}))
+        for number, name in enumerate(names)
+    ]
+    forest = build_trees(threads, [0])
+    assert [one.thread for one in forest.trees] == names[:3:-1]
+    assert forest.left_out == 4
+    (note,) = [
+        one
+        for one in list_head(replace(make_profile({LOADING: 9}), left_out_trees=forest.left_out))
+        if "left out" in one
+    ]
+    assert note == "threads of 4 more names are left out"
+
+
 def test_threads_of_one_name() -> None:
     """Threads whose names differ only in numbers are one tree; those of workers only their rank."""
-    frames, trees = build_trees(
+    forest = build_trees(
         [
             SampledThread(TreeKind.THREAD, rank, ThreadStacks(9, f"pool-{rank}", {(MAIN,): 10}))
             for rank in (0, 1)
         ],
         [0, 1],
     )
-    assert frames == (MAIN,)
-    assert [(one.thread, one.samples) for one in trees] == [("pool-N", (10, 10))]
+    assert forest.frames == (MAIN,)
+    assert [(one.thread, one.samples) for one in forest.trees] == [("pool-N", (10, 10))]
 
 
 def test_stack_of_a_fork() -> None:
@@ -81,7 +121,7 @@ def test_endless_different_stacks() -> None:
     chance = random.Random(2)
     frames = [StackFrame(f"f{n}", "/job/a.py", n + 1, is_own=True) for n in range(20)]
     stacks = {(MAIN, *chance.choices(frames, k=20)): 1 for _ in range(MOST_SAMPLES)}
-    folded = fold_rare(stacks, 4000)
-    assert sum(folded.values()) == MOST_SAMPLES
-    nodes = {stack[:depth] for stack in folded for depth in range(1, len(stack) + 1)}
+    folded = fold_rare(ThreadStacks(1, "", stacks), 4000)
+    assert sum(folded.stacks.values()) == MOST_SAMPLES
+    nodes = {stack[:depth] for stack in folded.stacks for depth in range(1, len(stack) + 1)}
     assert len([one for one in nodes if one[-1] != OTHER]) <= 4000

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,26 @@ def test_files(record: Record) -> None:
 
 
 def test_limit(record: Record) -> None:
-    """A further profile takes the place of the oldest one, and of what a killed process left."""
-    (Path(record.path) / PROFILES / ".20260101T000000.1").mkdir(parents=True, mode=0o700)
+    """A further profile takes the place of the oldest one, also where the clock was set back."""
     taken = [replace(SOUND, at=SOUND.at + number) for number in range(MOST_PROFILES + 2)]
     for one in taken:
         store_profile(record, one)
     assert list_stored(record) == taken[: -MOST_PROFILES - 1 : -1]
     assert len(os.listdir(Path(record.path) / PROFILES)) == MOST_PROFILES
+    path = store_profile(record, replace(SOUND, at=SOUND.at - 3600))
+    assert os.path.exists(path)
+    assert len(list_stored(record)) == MOST_PROFILES
+
+
+def test_unfinished_profiles(record: Record) -> None:
+    """What a killed process left is removed, and not what another one writes now."""
+    folder = Path(record.path) / PROFILES
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for pid in (ended.pid, os.getppid()):
+        (folder / f".20260101T000000.{pid}").mkdir(parents=True, mode=0o700)
+    path = Path(store_profile(record, SOUND))
+    assert sorted(os.listdir(folder)) == [f".20260101T000000.{os.getppid()}", path.name]
 
 
 def test_no_room(record: Record) -> None:
@@ -77,19 +91,27 @@ def test_no_room(record: Record) -> None:
 
 @pytest.mark.e2e
 def test_full_disk(record: Record) -> None:
-    """On a full disk nothing of a profile is left, and the next one finds its place again."""
+    """On a full disk nothing of a profile is left, the older ones stay, and the next one finds its
+    place again."""
     folder = Path(record.path) / PROFILES
     folder.mkdir(mode=0o700)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "none", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", folder], check=True)
     try:
+        taken = [replace(SOUND, at=SOUND.at + number) for number in range(MOST_PROFILES + 1)]
+        for one in taken[:-1]:
+            store_profile(record, one)
+        older = list_stored(record)
         filler = folder / ".filler"
-        filler.write_bytes(b"x" * (60 << 10))
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(b"x" * 4096):
+                pass
         with pytest.raises(OSError, match="No space left on device"):
-            store_profile(record, SOUND)
-        assert [one.name for one in folder.iterdir()] == [filler.name]
+            store_profile(record, taken[-1])
+        assert list_stored(record) == older == taken[-2::-1]
+        assert len(os.listdir(folder)) == MOST_PROFILES + 1
         filler.unlink()
-        store_profile(record, SOUND)
-        assert list_stored(record) == [SOUND]
+        store_profile(record, taken[-1])
+        assert list_stored(record) == taken[:0:-1]
     finally:
         subprocess.run(["umount", folder], check=True)
 

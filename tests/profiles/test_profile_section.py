@@ -13,6 +13,7 @@ from gpualert_common.profiles.profile import Profile
 from gpualert_common.profiles.profile_files import store_profile
 from gpualert_common.record import Record
 from gpualert_common.redact import Redactor
+from gpualert_common.report.profile_lines import list_head
 from gpualert_common.stacks.dump import StackFrame
 from gpualert_common.structs import replace
 from tests.pages.page_outline import PageOutline
@@ -52,6 +53,17 @@ def test_section(record: Record) -> None:
     assert "Rank 2 spends 62 % of its time in load_batch (data.py:41)" in section.text
     assert "rank 2: 62 %; the others: 4 %" in section.text
     assert "Rank 0 spends" not in section.text
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "spread_s", "is_said"),
+    [(10.0, 0.9, False), (10.0, 1.1, True), (60.0, 1.1, True), (2.0, 0.25, True)],
+)
+def test_spread(duration_s: float, spread_s: float, is_said: bool) -> None:
+    """Processes whose sampling began at clearly different times are named."""
+    profile = replace(make_profile(FAST, SLOW), duration_s=duration_s, spread_s=spread_s)
+    (note,) = [one for one in list_head(profile) if "same seconds" in one] or [""]
+    assert note.endswith(f"the last began {spread_s:.1f} s after the first") == is_said
 
 
 def test_hostile_names(record: Record) -> None:

@@ -53,6 +53,17 @@ def test_sentence() -> None:
     )
 
 
+def test_ranks_without_samples() -> None:
+    """Ranks with hardly any sample are not among those that a rank is compared with."""
+    fast, slow = {LOADING: 40, WAITING: 960}, {LOADING: 620, WAITING: 380}
+    profile = make_profile(slow, fast, {}, {LOADING: 5})
+    assert summarize(profile, "/job") == (
+        "rank 0 spends 62 % of its time in load_batch (data.py:41), rank 1 only 4 %"
+    )
+    (found,) = find_differences(profile)
+    assert (found.ranks, found.compared) == ((0,), (1,))
+
+
 def test_slow_everywhere() -> None:
     """A rank that is slower in everything is named with the function that has all of it."""
     other = (MAIN, TRAIN, StackFrame("augment", "/job/data.py", 90, is_own=True))

@@ -15,7 +15,10 @@ from gpualert_common.cli.commands import profile
 from gpualert_common.errors import UsageError
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.profiles.profile import TreeKind
-from gpualert_common.profiles.profile_files import PICTURE, PROFILES, SPEEDSCOPE
+from gpualert_common.profiles.profile_files import PICTURE, PROFILES, SPEEDSCOPE, store_profile
+from gpualert_common.profiles.thread_choice import MOST_THREADS
+from gpualert_common.record import Record
+from tests.profiles.composed_profiles import LOADING, make_profile
 from tests.profiles.profiled_runs import (
     RANKS,
     await_py_spy,
@@ -153,6 +156,26 @@ def test_without_py_spy(lab: Lab) -> None:
     assert b"pip install 'gpualert-common[stacks]'" in done.stderr
 
 
+def test_many_threads(lab: Lab) -> None:
+    """The main thread has its samples also beside more threads than a profile has."""
+    code = """
+import threading
+def work():
+    while True:
+        sum(range(200))
+for _ in range(70):
+    threading.Thread(target=threading.Event().wait, daemon=True, name="waits").start()
+print("ready", flush=True)
+work()
+"""
+    run = lab.launch(*python(code))
+    run.wait_for_output(b"ready")
+    _value, taken = take(lab, "--duration", "300ms", "--idle")
+    assert [one.kind for one in taken.trees] == [TreeKind.MAIN, TreeKind.THREAD]
+    assert "work" in list_shares(taken, taken.trees[0])
+    assert taken.left_out_threads == 71 - MOST_THREADS
+
+
 def test_record_that_takes_no_file(lab: Lab) -> None:
     """A profile that cannot be stored is shown all the same, and the reason is named."""
     run = launch(lab)
@@ -161,6 +184,16 @@ def test_record_that_takes_no_file(lab: Lab) -> None:
     assert done.returncode == 0
     assert b"the profile is not stored in" in done.stderr
     assert json.loads(done.stdout)["path"] is None
+
+
+def test_output_that_cannot_be_written(lab: Lab) -> None:
+    """A profile is shown also if the file for it cannot be written, and that is an error."""
+    lab.run(*shell("true"))
+    store_profile(Record.open(str(lab.records()[0])), make_profile({LOADING: 100}, {LOADING: 100}))
+    done = lab.gpualert("profile", "--stored", "-o", "missing/flame.svg")
+    assert done.returncode == 2
+    assert b"load_batch" in done.stdout
+    assert b"missing/flame.svg: not written" in done.stderr
 
 
 def test_hostile_names(lab: Lab) -> None:

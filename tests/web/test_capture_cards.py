@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from gpualert_common.kineto.trace_analyses import analyse_stored
-from gpualert_common.profiles.profile_files import store_profile
+from gpualert_common.profiles.profile_files import PROFILE, store_profile
 from gpualert_common.record import Record
+from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.structs import replace
+from gpualert_common.web.capture_cards import list_capture_cards
 from tests.diagnose.test_slow_steps import make_profile
 from tests.supervised import Lab, python
 from tests.traces.test_stored_analysis import HOSTILE, slow_traces, store
@@ -52,3 +55,18 @@ def test_page_without_captures(lab: Lab, server: WebServer) -> None:
     page = server.get_run(path.name).text
     assert "<h2>Profile</h2>" not in page
     assert "<h2>Trace</h2>" not in page
+
+
+def test_profile_is_read_once(lab: Lab) -> None:
+    """The sentences about a stored profile are kept, and those about a newer one are shown."""
+    lab.gpualert("run", "--", *python("print('done')"))
+    (path,) = lab.records()
+    record = Record.open(str(path))
+    text = TextSanitizer(NoMasks())
+    folder = store_profile(record, replace(make_profile((20, 20, 20, 20)), at=1e9))
+    (first,) = list_capture_cards(record, text)
+    Path(folder, PROFILE).write_text("")
+    assert list(list_capture_cards(record, text)) == [first]
+    store_profile(record, replace(make_profile((20, 20, 20, 400)), at=2e9))
+    (newer,) = list_capture_cards(record, text)
+    assert newer.sentences[0].startswith("Rank 3 spends 80 %")

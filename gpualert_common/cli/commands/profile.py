@@ -21,7 +21,7 @@ from gpualert_common.profiles.profile import MOST_DURATION_S, MOST_RATE, MOST_SA
 from gpualert_common.profiles.profile_files import PICTURE, SPEEDSCOPE, read_profiles
 from gpualert_common.profiles.py_spy_sampler import NATIVE_RATE, RATE, SamplingOptions
 from gpualert_common.profiles.rank_differences import find_differences
-from gpualert_common.profiles.rank_texts import summarize
+from gpualert_common.profiles.rank_texts import describe_findings
 from gpualert_common.profiles.speedscope_file import make_speedscope
 from gpualert_common.record import Record
 from gpualert_common.report.profile_lines import render_profile
@@ -91,13 +91,13 @@ def execute(options: argparse.Namespace) -> int:
         path, profile = stored
     if problem:
         printing.print_notes(f"gpualert: {problem}")
-    if options.output:
-        content = _make_file(record, profile, options.output)
-        replace_file(os.path.abspath(options.output), [content])
     if options.json:
         printing.print_json(_to_json(record, profile, path))
     else:
         printing.print_lines(*_render(record, profile, path))
+    if options.output:  # last: the profile is shown also if the file cannot be written
+        content = _make_file(record, profile, options.output)
+        replace_file(os.path.abspath(options.output), [content])
     return 0
 
 
@@ -143,15 +143,19 @@ def _render(record: Record, profile: Profile, path: str) -> Iterator[str]:
 
 
 def _to_json(record: Record, profile: Profile, path: str) -> dict[str, object]:
-    cwd = record.spec.cwd
+    found = find_differences(profile)
     return {
         "schema": SCHEMA,
         "run_id": record.run_id,
         "path": path or None,
-        "summary": summarize(profile, cwd),
+        "summary": describe_findings(profile, found, record.spec.cwd)[0],
         "differences": [
-            {**encode(one), "ranks": [profile.ranks[column].number for column in one.ranks]}
-            for one in find_differences(profile)
+            {
+                **encode(one),
+                "ranks": [profile.ranks[column].number for column in one.ranks],
+                "compared": [profile.ranks[column].number for column in one.compared],
+            }
+            for one in found
         ],
         "profile": encode(profile),
     }
