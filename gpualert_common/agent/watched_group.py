@@ -230,8 +230,6 @@ class WatchedGroup:
         self._dumps.stop()
         self._writer.store_exit({**ending.to_json(), "survivors": []})
         self._writer.release_log_reserves(has_survivors=False)
-        with suppress(OSError, ValueError, RuntimeError):
-            self._hooks.freeze_artifacts(ending)
         self._conclude()
 
     def _conclude(self) -> None:

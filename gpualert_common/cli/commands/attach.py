@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.terminal_output import ClosingText
 
 _OPTIONS = (
-    *("state_dir", "hang_timeout", "notify", "notify_on", "notify_deadline", "warn", "artifact"),
-    *("templates", "rules", "job", "observe", "quiet"),
+    *("state_dir", "hang_timeout", "notify", "notify_on", "notify_deadline", "warn", "templates"),
+    *("rules", "job", "observe", "quiet"),
 )
 _INTERRUPTED = 130
 
