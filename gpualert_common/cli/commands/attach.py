@@ -103,13 +103,14 @@ def _require_unsupervised(process: ForeignProcess, state_dir: str | None) -> Non
 
 
 def _open_outputs(process: ForeignProcess, log: str | None) -> Outputs:
-    from gpualert_common.agent.output_files import UnreadOutputError, open_log, open_outputs
+    from gpualert_common.agent.output_files import open_log, open_outputs
+    from gpualert_common.processes.user_files import UnreadableFileError
 
     if log is None:
         return open_outputs(process)
     try:
         return open_log(os.path.abspath(log), process)
-    except UnreadOutputError as error:
+    except UnreadableFileError as error:
         raise UsageError(f"--log: {log}: {error}") from None
 
 
