@@ -113,7 +113,7 @@ def attach(
         after_fork=inbox.ignore_in_recorder,
     )
     inbox.arm()
-    copies = OutputCopies(prepared.record, outputs, prepared.log_fds)
+    copies = OutputCopies(prepared, outputs)
     watch = ProcessWatch(process, pinned, spec, recorder, inbox, copies)
     try:
         watch.run(prepared)

@@ -35,6 +35,11 @@ class Outputs(Struct, frozen=True):
         """The streams of the record that has these files as its logs."""
         return "apart" if len(self.files) > 1 else "merged"
 
+    def close(self) -> None:
+        """Close the files."""
+        for file in self.files:
+            os.close(file.fd)
+
 
 def open_outputs(process: ForeignProcess) -> Outputs:
     """Return the files that stdout and stderr of a process are; one, if both are the same.
