@@ -19,7 +19,7 @@ from gpualert_common.processes.procfs import (
 )
 from gpualert_common.processes.user_files import ProcessUser, read_user
 from gpualert_common.structs import Struct, field
-from gpualert_common.telemetry.cgroups import read_location
+from gpualert_common.telemetry.cgroups import read_container_group, read_location
 
 _KNOWN_VARIABLES = frozenset(
     {
@@ -42,7 +42,8 @@ class ForeignProcess(Struct, frozen=True):
 
     ``started_at`` is in seconds since the epoch.  ``variables`` are those of ranks and of Slurm;
     ``marked_runs`` the runs of gpualert that it belongs to; ``location`` its container, pod and
-    Slurm job (:func:`gpualert_common.telemetry.cgroups.read_location`).
+    Slurm job (:func:`gpualert_common.telemetry.cgroups.read_location`), ``container_group`` the
+    control groups of the container.
     """
 
     pid: int
@@ -56,6 +57,7 @@ class ForeignProcess(Struct, frozen=True):
     marked_runs: tuple[str, ...] = ()
     is_helper: bool = False
     location: Mapping[str, str] = field(default_factory=dict)
+    container_group: str = ""
 
     @property
     def user(self) -> ProcessUser:
@@ -94,6 +96,7 @@ def read_foreign_process(pid: int) -> ForeignProcess:
         tuple(find_marked_runs(environment)),
         is_any_helper(environment),
         read_location(pid),
+        read_container_group(pid),
     )
     if not process.is_alive:  # else its number may have been another's while it was read
         raise UsageError(f"process {pid} has exited just now")

@@ -38,7 +38,7 @@ from gpualert_common.telemetry.source import (
 from gpualert_common.telemetry.sources.nvml import Nvml
 
 MOST_GROUPS = 64
-"""Several for each GPU of the largest nodes."""
+"""Several for each GPU of the largest nodes.  One user gets half of them, but root."""
 _MOST_DESCRIPTORS = 1 << 14
 _ANSWER_S = 0.5
 _FORGET_AFTER_TURNS = 6
@@ -170,7 +170,7 @@ class GpuAgent:
         if known is not None:
             known.add_top(group.leader.pid, group.leader.start_ticks)
             return group.key
-        if len(self._groups) >= MOST_GROUPS:
+        if not has_room([one.group.leader.uid for one in self._groups.values()], group.leader.uid):
             return _LEFT_OUT
         return group.key if self._begin(group, pid) else _UNWATCHED
 
@@ -274,6 +274,12 @@ def describe_group(group: WatchedGroup) -> GroupStatus:
         idle_gpus={gpu: one.idle_since for gpu, one in held if one.idle_since is not None},
         warnings=tuple(sorted(group.warnings)),
     )
+
+
+def has_room(watched: Sequence[int], uid: int) -> bool:
+    """Return whether one more group of a user is watched, besides those of these users."""
+    most_of_user = MOST_GROUPS if uid == os.geteuid() else MOST_GROUPS // 2
+    return len(watched) < MOST_GROUPS and watched.count(uid) < most_of_user
 
 
 def _raise_descriptor_limit() -> None:

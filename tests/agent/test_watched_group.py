@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.agent.foreign_process import read_foreign_process
+from gpualert_common.agent.gpu_agent import MOST_GROUPS, has_room
 from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
-from gpualert_common.agent.output_files import open_outputs
+from gpualert_common.agent.output_files import open_log, open_outputs
 from gpualert_common.agent.watched_group import WatchedGroup, begin_watch
 from gpualert_common.errors import UsageError
 from gpualert_common.settings import load_settings
@@ -34,6 +35,22 @@ def nothing_left() -> Iterator[None]:
     before = count_resources()
     yield
     until(lambda: count_resources() <= before, f"{count_resources()} to be {before}")
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "is_room"),
+    [(31, 0, True), (32, 0, False), (31, 32, True), (31, 33, False), (0, 63, True), (0, 64, False)],
+)
+def test_places_of_a_user(own: int, others: int, is_room: bool) -> None:
+    """One user does not take the places of all others."""
+    uid = os.geteuid() + 1
+    assert has_room([uid] * own + [uid + 1] * others, uid) is is_room
+
+
+def test_places_of_the_agent_itself() -> None:
+    """The user of the agent may have all places."""
+    assert has_room([os.geteuid()] * (MOST_GROUPS - 1), os.geteuid())
+    assert not has_room([os.geteuid()] * MOST_GROUPS, os.geteuid())
 
 
 def begin(lab: Lab, pid: int) -> WatchedGroup:
@@ -80,3 +97,19 @@ def test_nothing_stays_open_after_an_error(lab: Lab, rank: int) -> None:
                 begin(lab, rank)
     assert len(list(Path(lab.state, "runs").iterdir())) == 1
     watched.close()
+
+
+@pytest.mark.parametrize("rank", ["pipe"], indirect=True)
+def test_output_that_is_readable_later(lab: Lab, rank: int) -> None:
+    """A watch that continues an earlier one says in the record what it knows of the output."""
+    group = begin(lab, rank)
+    assert group.record.spec.unread_output is not None
+    group.close()
+    leader = read_foreign_process(rank)
+    (lab.home / "own.log").touch()
+    outputs = open_log(str(lab.home / "own.log"), leader)
+    settings = load_settings({"state_dir": str(lab.state)})
+    again = begin_watch(group.group, outputs, settings)
+    assert again.record.path == group.record.path
+    assert again.record.spec.unread_output is None
+    again.close()

@@ -89,6 +89,11 @@ def _require_unsupervised(process: ForeignProcess, state_dir: str | None) -> Non
     from gpualert_common.listing.lookup import find_record
     from gpualert_common.record_locations import list_places
 
+    if process.marked_runs and process.uid != os.geteuid():  # the record may be in any place
+        raise UsageError(
+            f"process {process.pid} belongs to {process.marked_runs[-1]}, "
+            "which gpualert supervises for its user"
+        )
     places = list_places(state_dir)
     for run_id in process.marked_runs:
         try:
