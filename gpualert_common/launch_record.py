@@ -178,3 +178,11 @@ class LaunchRecord(Struct, frozen=True, kw_only=True):
     def owner(self) -> Owner:
         """The owner at the launch; empty for a run without a guardian."""
         return self.custody or Owner()
+
+    @property
+    def is_watched(self) -> bool:
+        """True for a process that gpualert did not start and watches; its user is known.
+
+        Another program supervised the other runs that gpualert did not start.
+        """
+        return not self.supervised and self.uid is not None

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from gpualert_common.end_record import Sender
     from gpualert_common.model import Verdict
+    from gpualert_common.supervise.helper_process import HelperProcess
 
 _TICK_S = 0.5
 _CODE_S = 2.0
@@ -48,16 +49,21 @@ _CODE_S = 2.0
 
 
 class AttachedHooks(RunHooks):
-    """Hooks of a watch: no alert is sent about a process that is no longer watched."""
+    """Hooks of a watch: no alert is sent about a process that is no longer watched.
+
+    No files are collected (:func:`gpualert_common.artifacts.changes.find_changes`).
+    """
+
+    def helper_processes(self) -> list[HelperProcess]:
+        """Return the helper processes, without the survey of the working directory."""
+        return [one for one in super().helper_processes() if one.name != "survey"]
 
     def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
         """Return the program that takes a capture; none of them pauses a process."""
         return super().start_capture(CaptureRequest(wanted.reason, kind=wanted.kind))
 
     def freeze_artifacts(self, ending: Ending) -> None:
-        """Freeze the files that an alert may carry, if the process has ended."""
-        if not self._is_left:
-            super().freeze_artifacts(ending)
+        """Freeze nothing."""
 
     def needed_sender(self, verdict: Verdict | None, ending: Ending) -> str:
         """Return the work for a sender, or "" for none."""
@@ -107,7 +113,7 @@ def attach(
         after_fork=inbox.ignore_in_recorder,
     )
     inbox.arm()
-    copies = OutputCopies(prepared.record, outputs, prepared.log_fds)
+    copies = OutputCopies(prepared, outputs)
     watch = ProcessWatch(process, pinned, spec, recorder, inbox, copies)
     try:
         watch.run(prepared)

@@ -13,13 +13,13 @@ from gpualert_common.processes.procfs import (
     TICKS_PER_S,
     await_environment,
     parse_environment,
-    read,
     read_command,
     read_cwd,
     read_stat,
 )
+from gpualert_common.processes.user_files import ProcessUser, read_user
 from gpualert_common.structs import Struct, field
-from gpualert_common.telemetry.cgroups import read_location
+from gpualert_common.telemetry.cgroups import read_container_group, read_location
 
 _KNOWN_VARIABLES = frozenset(
     {
@@ -42,7 +42,8 @@ class ForeignProcess(Struct, frozen=True):
 
     ``started_at`` is in seconds since the epoch.  ``variables`` are those of ranks and of Slurm;
     ``marked_runs`` the runs of gpualert that it belongs to; ``location`` its container, pod and
-    Slurm job (:func:`gpualert_common.telemetry.cgroups.read_location`).
+    Slurm job (:func:`gpualert_common.telemetry.cgroups.read_location`), ``container_group`` the
+    control groups of the container.
     """
 
     pid: int
@@ -56,6 +57,12 @@ class ForeignProcess(Struct, frozen=True):
     marked_runs: tuple[str, ...] = ()
     is_helper: bool = False
     location: Mapping[str, str] = field(default_factory=dict)
+    container_group: str = ""
+
+    @property
+    def user(self) -> ProcessUser:
+        """The user and the groups that count for files."""
+        return ProcessUser(self.uid, self.groups)
 
     @property
     def is_alive(self) -> bool:
@@ -75,13 +82,13 @@ def read_foreign_process(pid: int) -> ForeignProcess:
     if is_kernel_thread(stat):
         raise UsageError(f"process {pid} ({stat.name}) is a thread of the kernel")
     environment = await_environment(pid)
-    uid, groups = _read_credentials(pid)
+    user = read_user(pid)
     values = parse_environment(environment)
     process = ForeignProcess(
         pid,
         stat.start_ticks,
-        uid,
-        groups,
+        user.uid,
+        user.groups,
         _read_start(stat.start_ticks),
         _cut_command(read_command(pid)) or (stat.name,),
         read_cwd(pid).removesuffix(" (deleted)") or None,
@@ -89,6 +96,7 @@ def read_foreign_process(pid: int) -> ForeignProcess:
         tuple(find_marked_runs(environment)),
         is_any_helper(environment),
         read_location(pid),
+        read_container_group(pid),
     )
     if not process.is_alive:  # else its number may have been another's while it was read
         raise UsageError(f"process {pid} has exited just now")
@@ -102,21 +110,6 @@ def require_access(process: ForeignProcess) -> None:
         owner = name_user(process.uid)
         who = owner if process.uid == 0 else f"{owner}, or as root"
         raise UsageError(f"process {process.pid} belongs to {owner}: run gpualert as {who}")
-
-
-def _read_credentials(pid: int) -> tuple[int, tuple[int, ...]]:
-    """Return the effective user and all groups; nobody's where they cannot be seen."""
-    uid, groups = -1, []
-    for line in read(f"/proc/{pid}/status").splitlines():
-        name, _, rest = line.partition(b":")
-        numbers = [int(word) for word in rest.split() if word.isdigit()]
-        if name == b"Uid" and len(numbers) == 4:
-            uid = numbers[1]
-        elif name == b"Gid" and len(numbers) == 4:
-            groups.append(numbers[1])
-        elif name == b"Groups":
-            groups += numbers
-    return uid, tuple(groups)
 
 
 def _read_start(start_ticks: int) -> float:

@@ -7,6 +7,7 @@ memory of the groups is their records: an agent that is started again continues 
 from __future__ import annotations
 
 import os
+import resource
 import select
 import threading
 import time
@@ -20,9 +21,8 @@ from gpualert_common.agent.gpu_use import HeldGpu
 from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind, find_group
 from gpualert_common.agent.old_records import remove_old_records
 from gpualert_common.agent.output_files import Outputs, open_outputs
-from gpualert_common.agent.watch_spec import make_watch_spec
-from gpualert_common.agent.watched_group import WatchedGroup
-from gpualert_common.agent.watched_records import list_unended, prepare_watch
+from gpualert_common.agent.watched_group import WatchedGroup, begin_watch
+from gpualert_common.agent.watched_records import list_unended
 from gpualert_common.api import make_spec
 from gpualert_common.errors import UsageError
 from gpualert_common.launch.signals import STOPS, Inbox
@@ -38,10 +38,12 @@ from gpualert_common.telemetry.source import (
 from gpualert_common.telemetry.sources.nvml import Nvml
 
 MOST_GROUPS = 64
-"""Several for each GPU of the largest nodes."""
+"""Several for each GPU of the largest nodes.  One user gets half of them, but root."""
+_MOST_DESCRIPTORS = 1 << 14
 _ANSWER_S = 0.5
 _FORGET_AFTER_TURNS = 6
-"""A process that is not watched is examined again after a minute: its supervisor may have died."""
+"""Turns after which all processes that are not watched are examined again: the limit may be free
+for them now, or a problem solved."""
 _CLEAN_EVERY_S = 3600.0
 _FOREIGN_NUMBERS = (
     "this container has process numbers of its own, and NVML names those of the host: run it with "
@@ -95,6 +97,7 @@ class GpuAgent:
 
     def run(self) -> None:
         """Watch until SIGTERM, SIGINT or SIGHUP; the processes and their records go on."""
+        _raise_descriptor_limit()
         inbox = Inbox()
         inbox.install()
         inbox.arm()
@@ -167,7 +170,7 @@ class GpuAgent:
         if known is not None:
             known.add_top(group.leader.pid, group.leader.start_ticks)
             return group.key
-        if len(self._groups) >= MOST_GROUPS:
+        if not has_room([one.group.leader.uid for one in self._groups.values()], group.leader.uid):
             return _LEFT_OUT
         return group.key if self._begin(group, pid) else _UNWATCHED
 
@@ -175,9 +178,7 @@ class GpuAgent:
         """Begin to watch a group; False if that is not possible now."""
         outputs = _open_any_outputs(group.leader, pid)
         try:
-            spec = make_watch_spec(group.leader, outputs, self._settings, name=None)
-            prepared = prepare_watch(spec, group.leader, outputs)
-            watched = WatchedGroup(group, spec, prepared, outputs)
+            watched = begin_watch(group, outputs, self._settings)
         except Exception as error:  # noqa: BLE001 - the boundary of each group
             self._complain(f"process {group.leader.pid} is not watched: {error}")
             return False
@@ -211,9 +212,9 @@ class GpuAgent:
         for key, group in list(self._groups.items()):
             with self._boundary(key):
                 if group.has_ended:
+                    group.finish()
                     del self._groups[key]
                     self._keys = {one: of for one, of in self._keys.items() if of != key}
-                    group.finish()
                     self._log(f"{group.group.place} has ended: gpualert show {group.record.run_id}")
 
     @contextmanager
@@ -273,6 +274,19 @@ def describe_group(group: WatchedGroup) -> GroupStatus:
         idle_gpus={gpu: one.idle_since for gpu, one in held if one.idle_since is not None},
         warnings=tuple(sorted(group.warnings)),
     )
+
+
+def has_room(watched: Sequence[int], uid: int) -> bool:
+    """Return whether one more group of a user is watched, besides those of these users."""
+    most_of_user = MOST_GROUPS if uid == os.geteuid() else MOST_GROUPS // 2
+    return len(watched) < MOST_GROUPS and watched.count(uid) < most_of_user
+
+
+def _raise_descriptor_limit() -> None:
+    """Allow for the descriptors of all groups, some twenty each."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 def _open_any_outputs(leader: ForeignProcess, pid: int) -> Outputs:

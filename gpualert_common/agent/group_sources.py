@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from gpualert_common.processes.procfs import ProcessStat
 from gpualert_common.telemetry.source import (
@@ -54,13 +55,18 @@ class GroupSources:
             except Exception as error:  # noqa: BLE001 - the boundary of each source
                 text = f"{name} failed and was closed: {type(error).__name__}: {error}"
                 found.append((name, SourceEvent("source_failed", "host", text)))
-                del self._sources[name]
+                _close(self._sources.pop(name))
         return at, found
 
     def close(self) -> None:
         """Close the sources."""
-        for source in self._sources.values():
-            source.close()
+        while self._sources:
+            _close(self._sources.popitem()[1])
 
     def _note_absence(self, name: str, why: str, remedy: str = "") -> None:
         self.availability[name] = {"available": False, "why": why, "remedy": remedy}
+
+
+def _close(source: Source) -> None:
+    with suppress(Exception):  # the boundary of each source
+        source.close()

@@ -1,8 +1,10 @@
 """Groups of processes that use GPUs: a Slurm job, a container, or a tree of processes.
 
-The control groups of a process name its job and its container; no process can change them without
-privilege.  Outside of both, the group is the tree below the shell, server or scheduler that started
-it: all ranks of a launcher are one group, and two trainings of one terminal are two.
+The control groups of a process name its job and its container.  A user can make groups in a part of
+the tree that is delegated to them, under any name: so a job is one of a user, and a container is
+known by its whole path.  Outside of both, the group is the tree below the shell, server or
+scheduler that started it: all ranks of a launcher are one group, and two trainings of one terminal
+are two.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class GroupKind(StrEnum):
 class GroupKey(Struct, frozen=True):
     """A group: its kind, and its name among those of the kind.
 
-    The name of a Slurm job has its user, that of a tree its leader.
+    The name of a Slurm job has its user, that of a container its path, that of a tree its leader.
     """
 
     kind: GroupKind
@@ -91,7 +93,7 @@ def _make_key(leader: ForeignProcess) -> GroupKey:
     if "slurm_job" in location:
         return GroupKey(GroupKind.SLURM, f"{location['slurm_job']} of {leader.uid}")
     if "container" in location:
-        return GroupKey(GroupKind.CONTAINER, location["container"])
+        return GroupKey(GroupKind.CONTAINER, leader.container_group)
     return GroupKey(GroupKind.TREE, f"{leader.pid} {leader.start_ticks}")
 
 

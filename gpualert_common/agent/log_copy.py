@@ -45,15 +45,14 @@ class LogCopy:
         self._most_bytes = most_bytes
         self._ahead = 0
         self._jumps = 0
+        self._has_begun = False
         self.problem = ""
-        if not self._resume():
-            size = os.fstat(file.fd).st_size
-            self._jump(_find_line(file.fd, max(0, size - EARLIER_BYTES)))
 
     def copy(self, *, is_last: bool = False) -> None:
         """Copy new bytes, a bounded number in one turn; at the end, the last ones of a long log."""
         try:
             status = os.fstat(self._file.fd)
+            self._begin(status.st_size)
             if status.st_size < self._offset:
                 self._jump(0)  # it was truncated, and is written anew
             if is_last and status.st_size - self._offset > LAST_BYTES:
@@ -90,6 +89,11 @@ class LogCopy:
             write_all(self._target, data)
             copied += len(data)
         return copied > 0
+
+    def _begin(self, size: int) -> None:
+        if not self._has_begun and not self._resume():
+            self._jump(_find_line(self._file.fd, max(0, size - EARLIER_BYTES)))
+        self._has_begun = True
 
     def _resume(self) -> bool:
         """Continue where an earlier watch of this record ended; False if there was none."""

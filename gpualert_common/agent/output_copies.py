@@ -5,22 +5,23 @@ A file system that does not answer delays the copies, and nothing else.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 
 from gpualert_common.agent.log_copy import MOST_BYTES, LogCopy
 from gpualert_common.agent.output_files import Outputs
-from gpualert_common.record import Record
+from gpualert_common.launch.preparation import PreparedRun
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
 
 _LAST_S = 2.0
 """For the end of the output; a file system that takes longer has stalled."""
+_CLOSING_S = 0.5
 _STALLED = "its file system does not answer"
 
 
 class OutputCopies:
-    """Copies of the files of *outputs* to the descriptors *targets*, which append to the logs.
+    """Copies of the files of *outputs* to the logs of a prepared run; it closes both.
 
     No log grows beyond *most_bytes* before the end.
     ``problems`` are those of the last turn.
@@ -28,13 +29,18 @@ class OutputCopies:
 
     def __init__(
         self,
-        record: Record,
+        prepared: PreparedRun,
         outputs: Outputs,
-        targets: Sequence[int],
         most_bytes: int = MOST_BYTES,
     ) -> None:
-        files = zip(outputs.files, targets, strict=False)
-        self._copies = [LogCopy(record, file, target, most_bytes) for file, target in files]
+        targets, prepared.log_fds = prepared.log_fds, []
+        self._copies = [
+            LogCopy(prepared.record, file, target, most_bytes)
+            for file, target in zip(outputs.files, targets, strict=False)
+        ]
+        unused = [file.fd for file in outputs.files[len(targets) :]]
+        for fd in (*targets[len(outputs.files) :], *unused):
+            os.close(fd)
         self._is_last = False
         self._work = BackgroundCall(self._copy, "output")
         self.problems: frozenset[str] = frozenset()
@@ -51,12 +57,17 @@ class OutputCopies:
         self._is_last = True
         self._work.request()
         self._take_result(deadline)
-        self._work.stop()
         if self._work.requested_at is not None:
             self.problems |= {_STALLED}
-            return
-        for copy in self._copies:
-            copy.close()
+        self.close()
+
+    def close(self) -> None:
+        """Stop the copies, and close the files unless one of them does not answer."""
+        self._take_result(time.monotonic() + _CLOSING_S)
+        self._work.stop()
+        if self._work.requested_at is None:
+            while self._copies:
+                self._copies.pop().close()
 
     def _take_result(self, deadline: float) -> None:
         if self._work.requested_at is not None:

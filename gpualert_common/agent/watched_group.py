@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
@@ -19,6 +19,8 @@ from gpualert_common.agent.grouping import FoundGroup
 from gpualert_common.agent.old_records import MADE_BY_AGENT
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
+from gpualert_common.agent.watch_spec import make_watch_spec
+from gpualert_common.agent.watched_records import prepare_watch
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.launch.preparation import PreparedRun
 from gpualert_common.processes.marker import run_marker
@@ -28,6 +30,7 @@ from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import STACKS_WANTED, WARNING_RAISED, Event
 from gpualert_common.run_hooks import RunHooks
+from gpualert_common.settings import Setting
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.captures import DUMP_DEADLINE_S, CaptureRequest, Captures
 from gpualert_common.supervise.record_writer import RecordWriter
@@ -46,6 +49,24 @@ _MOST_LOG_BYTES = 32 << 20
 """Of one log: nobody chose these runs one by one, and the file itself is still there."""
 _CHECKED_EVERY = 2
 """Samples between two checks for warnings, 20 s: they are about minutes."""
+
+
+def begin_watch(
+    group: FoundGroup, outputs: Outputs, settings: Mapping[str, Setting]
+) -> WatchedGroup:
+    """Return the watch over a group, which has the outputs from then on.
+
+    If that fails, for any reason, it raises, and nothing stays open.
+    """
+    with ExitStack() as undo:
+        undo.callback(outputs.close)
+        spec = make_watch_spec(group.leader, outputs, settings, name=None)
+        prepared = prepare_watch(spec, group.leader, outputs)
+        undo.callback(prepared.record.release_own_lock)
+        undo.callback(prepared.close)
+        watched = WatchedGroup(group, spec, prepared, outputs)
+        undo.pop_all()
+    return watched
 
 
 class WatchedGroup:
@@ -72,9 +93,9 @@ class WatchedGroup:
         self._codes: list[int | None] = []
         self._stop_sender: Sender | None = None
         self._samples = 0
-        self._copies = OutputCopies(self.record, outputs, prepared.log_fds, _MOST_LOG_BYTES)
         self._sources = self._open_sources()
         self._sampling = BackgroundCall(self._sources.sample, "group")
+        self._copies = OutputCopies(prepared, outputs, _MOST_LOG_BYTES)
         self.add_top(group.leader.pid, group.leader.start_ticks)
         self._writer.append_event(MADE_BY_AGENT, by_pid=os.getpid())
         if self.record.event("launched") is None:
@@ -101,7 +122,10 @@ class WatchedGroup:
             return
         top = Process.open(pid)
         stat = read_stat(pid)
-        if top is None or stat is None or stat.start_ticks != start_ticks:
+        if top is None:
+            return
+        if stat is None or stat.start_ticks != start_ticks:
+            top.close()
             return
         self._tops.append(top)
         self._sources.include(stat)
@@ -230,8 +254,6 @@ class WatchedGroup:
         self._dumps.stop()
         self._writer.store_exit({**ending.to_json(), "survivors": []})
         self._writer.release_log_reserves(has_survivors=False)
-        with suppress(OSError, ValueError, RuntimeError):
-            self._hooks.freeze_artifacts(ending)
         self._conclude()
 
     def _conclude(self) -> None:
@@ -248,6 +270,8 @@ class WatchedGroup:
 
     def close(self) -> None:
         """Let go of the record; another watch, or recovery, may take it."""
+        self._copies.close()
+        self._dumps.stop()
         self._sampling.stop()
         if self._sampling.requested_at is None:  # else a thread still uses them
             self._sources.close()

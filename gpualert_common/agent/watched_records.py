@@ -12,7 +12,7 @@ from gpualert_common.launch.preparation import PreparedRun, prepare_run
 from gpualert_common.processes.host import boot_id
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.quantities import is_number
-from gpualert_common.record import EXIT, Record
+from gpualert_common.record import EXIT, SPEC, Record
 from gpualert_common.record.marks import UNFINISHED
 from gpualert_common.record_locations import list_places
 from gpualert_common.spec import RunSpec
@@ -32,7 +32,7 @@ def prepare_watch(spec: RunSpec, process: ForeignProcess, outputs: Outputs) -> P
         raise UsageError(
             f"process {process.pid} is already watched, as {run_id}: gpualert follow {run_id}"
         )
-    return _reopen(record)
+    return _reopen(record, outputs)
 
 
 def describe_process(process: ForeignProcess, outputs: Outputs) -> dict[str, object]:
@@ -97,8 +97,10 @@ def find_watched(record: Record) -> tuple[int, int] | None:
     return (pid, start_ticks) if is_number(pid) and is_number(start_ticks) else None
 
 
-def _reopen(record: Record) -> PreparedRun:
+def _reopen(record: Record, outputs: Outputs) -> PreparedRun:
+    fields = {**record.spec_fields(), "unread_output": outputs.problem}
+    record.write_json(SPEC, fields)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     logs = [LogFile(name, record.log_path(name), record.open_log(name)) for name in record.logs]
     log_fds = [os.open(log.path, flags) for log in logs]
-    return PreparedRun(record, log_fds, logs, record.spec_fields(), [])
+    return PreparedRun(record, log_fds, logs, fields, [])

@@ -31,6 +31,8 @@ TICK_NS = 20 * 10**6
 """The kernel stamps a file with the time of its last tick.  Files in the baseline get no more slack
 than that; otherwise a settings file written just before the run would count as a result."""
 
+_OF_WATCHED = "files of a process that gpualert did not start are not collected"
+
 
 class FileCandidate(Struct, frozen=True):
     """A file that an alert could carry.
@@ -87,9 +89,14 @@ def find_changes(
     the baseline, or when its times are later than the launch record.  ``ctime`` cannot be set back,
     so the search also finds copies that keep their ``mtime``, and files that a short run wrote
     before the baseline existed.  Files that changed after the end of the run come last, marked as
-    late.  Raises RecordError.
+    late.
+
+    A process that gpualert did not start has no candidates: its working directory, which it chooses
+    itself, would name files of the user who watches it.  Raises RecordError.
     """
     spec = record.spec
+    if spec.is_watched:
+        return Changes(notes=(_OF_WATCHED,))
     end = find_end(record)
     ended_at = None if end is None else end.at
     changes = _ChangeFilter(read_baseline(record), spec.created_at, ended_at, most)

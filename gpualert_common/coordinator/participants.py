@@ -10,8 +10,8 @@ from gpualert_common.coordinator.announcement import Announcement, read_announce
 from gpualert_common.processes.procfs import (
     ProcessStat,
     parse_environment,
-    read,
     read_command,
+    read_environment,
     read_network,
 )
 from gpualert_common.structs import Struct, replace
@@ -76,7 +76,7 @@ def find_participants(members: Mapping[int, ProcessStat]) -> Participants | None
 
 
 def _read(pid: int) -> Announcement:
-    environment = parse_environment(read(f"/proc/{pid}/environ"))
+    environment = parse_environment(read_environment(pid) or b"")
     return read_announcement(environment, read_command(pid))
 
 

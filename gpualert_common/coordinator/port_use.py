@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from gpualert_common.processes.procfs import list_pids, read, read_descriptor, read_name
+from gpualert_common.processes.procfs import list_pids, read_command, read_descriptor, read_name
 from gpualert_common.processes.sockets import read_sockets
 from gpualert_common.structs import Struct
 
@@ -53,7 +53,7 @@ def find_port_holder(use: PortUse, first: Iterable[int] = ()) -> PortHolder:
     pid = next((pid for pid in pids if _holds(pid, wanted)), None)
     if pid is None:
         return PortHolder()
-    words = read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    words = os.fsencode(" ".join(read_command(pid))).decode("utf-8", "replace").strip()
     short = words if len(words) <= _MOST_COMMAND_CHARS else words[:_MOST_COMMAND_CHARS] + "…"
     return PortHolder(pid, read_name(pid), short)
 

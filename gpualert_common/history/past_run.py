@@ -118,11 +118,11 @@ def make_past_run(
 ) -> PastRun | None:
     """Return the row of a run, from its launch record, exit.json and verdict.
 
-    None for a run that was not supervised, and if command or times are missing.  Numbers come from
-    the verdict's ``measured``.  If that lacks them, GPU-seconds are GPUs times duration, and a
-    successful run wasted none.
+    None for a run that another program supervised, and if command or times are missing.  Numbers
+    come from the verdict's ``measured``.  If that lacks them, GPU-seconds are GPUs times duration,
+    and a successful run wasted none.
     """
-    if not launch_record.supervised:
+    if not (launch_record.supervised or launch_record.is_watched):
         return None
     found: dict[str, Any] = {}
     if verdict is not None:

@@ -46,6 +46,7 @@ class ProcessEnds:
 
     def __init__(self) -> None:
         self._epoll: select.epoll | None = None
+        self._closing = -1
         self._watched: dict[int, tuple[str, int, int]] = {}
         self._ended: list[tuple[int, float, int | None]] = []
         self._lock = threading.Lock()
@@ -78,16 +79,32 @@ class ProcessEnds:
             os.close(fd)
         return found
 
+    def close(self) -> None:
+        """End the thread, and close all descriptors."""
+        if self._epoll is None:
+            return
+        os.eventfd_write(self._closing, 1)
+        self._waiting.join()
+        self._epoll.close()
+        self._epoll = None
+        for fd in (self._closing, *self._watched):
+            os.close(fd)
+        self._watched.clear()
+
     def _register(self, fd: int) -> None:
         if self._epoll is None:
             self._epoll = select.epoll()
-            waiting = threading.Thread(target=self._wait, args=(self._epoll,), daemon=True)
-            waiting.start()
+            self._closing = os.eventfd(0, os.EFD_CLOEXEC)
+            self._epoll.register(self._closing, select.EPOLLIN)
+            self._waiting = threading.Thread(target=self._wait, args=(self._epoll,), daemon=True)
+            self._waiting.start()
         self._epoll.register(fd, select.EPOLLIN | select.EPOLLONESHOT)
 
     def _wait(self, epoll: select.epoll) -> None:
         while True:
             ready = epoll.poll()
+            if any(fd == self._closing for fd, _events in ready):
+                return
             at = time.time()
             ends = [(fd, at, self._read_zombie(fd)) for fd, _events in ready]
             with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -11,6 +12,8 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _EXEC_RETRIES = 20
 _EXEC_PAUSE_S = 0.0005
 _CHUNK_BYTES = 1 << 17
+MOST_CHOSEN_BYTES = 1 << 20
+"""Of an environment or a command that is read: a process can make its own as long as its memory."""
 
 
 class ProcessStat:
@@ -60,16 +63,18 @@ class ProcessStat:
         return self.state not in "ZX"
 
 
-def read(path: str) -> bytes:
-    """Return the content of a file; empty where it is missing or not readable."""
+def read(path: str, most_bytes: int | None = None) -> bytes:
+    """Return the content of a file, or its first bytes; empty where it is not readable."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return b""
     chunks = []
+    left = sys.maxsize if most_bytes is None else most_bytes
     try:
-        while chunk := os.read(fd, _CHUNK_BYTES):
+        while chunk := os.read(fd, min(left, _CHUNK_BYTES)):
             chunks.append(chunk)
+            left -= len(chunk)
     except OSError:
         pass
     finally:
@@ -101,7 +106,7 @@ def read_executable(pid: int) -> str:
 
 def read_command(pid: int) -> list[str]:
     """Return the words of the command of a process; empty where it is gone."""
-    data = read(f"/proc/{pid}/cmdline").removesuffix(b"\0")
+    data = read(f"/proc/{pid}/cmdline", MOST_CHOSEN_BYTES).removesuffix(b"\0")
     return os.fsdecode(data).split("\0") if data else []
 
 
@@ -129,8 +134,8 @@ def read_environment(pid: int) -> bytes | None:
     None while the process executes a program: the kernel then shows neither environment nor
     arguments.  A kernel thread and a zombie look the same.
     """
-    data = read(f"/proc/{pid}/environ")
-    return data if data or read(f"/proc/{pid}/cmdline") else None
+    data = read(f"/proc/{pid}/environ", MOST_CHOSEN_BYTES)
+    return data if data or read(f"/proc/{pid}/cmdline", 1) else None
 
 
 def await_environment(pid: int) -> bytes:

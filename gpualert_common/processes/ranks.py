@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpualert_common.processes.launchers import find_launcher
-from gpualert_common.processes.procfs import ProcessStat, parse_environment, read, read_command
+from gpualert_common.processes.procfs import (
+    ProcessStat,
+    parse_environment,
+    read_command,
+    read_environment,
+)
 from gpualert_common.processes.rank_variables import (
     is_count,
     read_rank_arguments,
@@ -145,7 +150,7 @@ def _parse_rank(environment: Mapping[str, str]) -> str:
 
 
 def _read_variables(pid: int) -> dict[str, str]:
-    return parse_environment(read(f"/proc/{pid}/environ"))
+    return parse_environment(read_environment(pid) or b"")
 
 
 def _find_launchers(live: Sequence[ProcessStat], names: Mapping[int, _RankNames]) -> set[int]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from gpualert_common.processes.procfs import read_command
+from gpualert_common.processes.user_files import UnreadableFileError, open_in_root, read_user
 from gpualert_common.stacks.descriptors import is_remote_file
 from gpualert_common.stacks.dump import StackFrame
 from gpualert_common.structs import replace
@@ -72,7 +73,7 @@ def read_source_line(pid: int, path: str, number: int) -> str:
     """Return the text of a line of a file of a process, without indentation; "" if unreadable.
 
     A process of a container has a file system of its own, and a relative path belongs to its
-    working directory.
+    working directory.  The process itself names the file: only one that its user may read is read.
     """
     if path == INLINE_CODE:
         return _get_line(_read_inline_code(pid), number)
@@ -81,7 +82,7 @@ def read_source_line(pid: int, path: str, number: int) -> str:
             path = os.path.join(os.readlink(f"/proc/{pid}/cwd"), path)
         except OSError:
             return ""
-    return _get_line(_read_lines(f"/proc/{pid}/root{path}"), number)
+    return _get_line(_read_lines(pid, path), number)
 
 
 def _read_inline_code(pid: int) -> list[bytes]:
@@ -99,10 +100,10 @@ def _get_line(lines: Sequence[bytes], number: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _read_lines(path: str) -> list[bytes]:
+def _read_lines(pid: int, path: str) -> list[bytes]:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+        fd = open_in_root(pid, path, read_user(pid))
+    except UnreadableFileError:
         return []
     with open(fd, "rb") as file:
         try:

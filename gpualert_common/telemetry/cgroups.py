@@ -54,6 +54,18 @@ def read_location(pid: int) -> dict[str, str]:
     return parse_location(line.split(":", 2)[-1] for line in groups.splitlines())
 
 
+def read_container_group(pid: int) -> str:
+    """Return the control groups that make the container of a process; "" outside of containers.
+
+    A user may name a group of a part of the tree that is delegated to them like a container of
+    another user: only the whole path tells one from the other.
+    """
+    lines = read(MEMBERSHIP.format(pid)).decode("utf-8", "replace").splitlines()
+    paths = (line.split(":", 2)[-1] for line in lines)
+    ends = ((path, _CONTAINER.search(path)) for path in paths)
+    return " ".join(sorted({path[: match.end()] for path, match in ends if match}))
+
+
 def parse_location(paths: Iterable[str]) -> dict[str, str]:
     """Return the location of a process by its cgroup paths: container, pod, Slurm job and step."""
     found: dict[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from gpualert_common.processes.procfs import read, read_cwd
+from gpualert_common.processes.procfs import read_command, read_cwd
 
 PACKAGES = frozenset(
     (
@@ -35,7 +35,7 @@ def find_versions(pid: int, environment: Mapping[str, str]) -> dict[str, str]:
 
 def _find_prefixes(pid: int, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield folders that may hold its packages, each with the name of the Python that runs."""
-    program = os.fsdecode(read(f"/proc/{pid}/cmdline").split(b"\0")[0])
+    program = next(iter(read_command(pid)), "")
     name = os.path.basename(program)
     if name.startswith("python"):
         path = program if "/" in program else _find_in_path(name, environment.get("PATH", ""))

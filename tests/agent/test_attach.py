@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.agent.foreign_process import ForeignProcess, read_foreign_process
-from gpualert_common.agent.output_files import may_read, open_outputs
+from gpualert_common.agent.foreign_process import read_foreign_process
+from gpualert_common.agent.output_files import open_outputs
 from gpualert_common.telemetry.series import Telemetry
 from tests.agent.foreign import CRASH, TRAINING, Watch, hold, release, start_training
 from tests.supervised import Lab, exit_of, is_alive, python, until
@@ -229,27 +229,6 @@ def test_kinds_of_output(lab: Lab, open_output: Callable[[Lab], int], problem: s
     else:
         assert outputs.problem == f"its stdout is {problem}; its stderr is {problem}"
     os.close(fd)
-
-
-@pytest.mark.parametrize(
-    ("mode", "owner", "group", "is_readable"),
-    [
-        (0o600, 1000, 1000, True),
-        (0o200, 1000, 1000, False),
-        (0o040, 1000, 5, False),
-        (0o640, 0, 27, True),
-        (0o604, 0, 27, False),
-        (0o640, 0, 5, False),
-        (0o604, 0, 5, True),
-        (0o600, 0, 0, False),
-    ],
-)
-def test_permission_to_read(mode: int, owner: int, group: int, is_readable: bool) -> None:
-    """Root reads for a user what the user may read, by owner, group and others as the kernel
-    does."""
-    process = ForeignProcess(1, 1, 1000, (1000, 27), 0.0, ("train",))
-    status = os.stat_result((0o100000 | mode, 1, 1, 1, owner, group, 0, 0, 0, 0))
-    assert may_read(status, process) is is_readable
 
 
 def test_log_option(lab: Lab) -> None:

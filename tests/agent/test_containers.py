@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.agent.grouping import find_group
 from gpualert_common.processes.procfs import read_command
 from gpualert_common.record import Record
 from tests.agent.foreign import CRASH, TRAINING, Agent, hold, release
@@ -109,7 +110,8 @@ def test_ten_processes_on_eight_gpus(lab: Lab, groups: Groups) -> None:
     assert len(lab.records()) == 6
     assert agent.stop() == 0
     lines = agent.errors.read_text().splitlines()
-    assert len(lines) == 13, lines
+    assert sum(line.startswith("gpualert: watching ") and " as " in line for line in lines) == 6
+    assert sum(" has ended: " in line for line in lines) == 6
 
 
 def test_users_are_kept_apart(lab: Lab, groups: Groups) -> None:
@@ -143,6 +145,29 @@ def test_users_are_kept_apart(lab: Lab, groups: Groups) -> None:
     for path in lab.state.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
         assert not path.is_file() or b"the secret of root" not in path.read_bytes(), path
+
+
+def test_containers_of_one_name(lab: Lab, groups: Groups) -> None:
+    """A group that a user names like a container of another user is a group of its own."""
+    name = "e" * 64
+    victim = start(lab, groups.enter(f"docker/{name}"), TRAINING, "victim")
+    other = start(lab, groups.enter(f"user.slice/{name}"), TRAINING, "other")
+    inner = start(lab, groups.enter(f"docker/{name}/inner/{'f' * 64}"), TRAINING, "inner")
+    keys = [found.key for pid in (victim, other, inner) if (found := find_group(pid))]
+    assert keys[0] != keys[1]
+    assert keys[0] == keys[2]
+
+
+def test_attach_to_a_supervised_process_of_another_user(lab: Lab) -> None:
+    """Root cannot attach to a process of a run that gpualert supervises for another user, whose
+    records root does not know."""
+    variables = {**os.environ, "GPUALERT_MARK_20261129_000000_000001_abcd": "1"}
+    process = lab.start(("sleep", "600"), env=variables, user=USER.pw_uid, cwd="/")
+    refused = lab.gpualert("attach", str(process.pid))
+    assert refused.returncode == 125
+    assert b"belongs to 20261129-000000-000001-abcd" in refused.stderr
+    assert not lab.records()
+    process.kill()
 
 
 def test_attach_to_a_process_of_another_user(lab: Lab) -> None:

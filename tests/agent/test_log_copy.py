@@ -148,6 +148,7 @@ def test_limit(copied: Copied) -> None:
     """No more than the limit is copied, and at the end the last bytes."""
     with open(copied.source, "wb") as file:
         copy = copied.start()
+        copy.copy()
         file.truncate(MOST_BYTES + 5 * LAST_BYTES)
     size = -1
     while size != copied.log.stat().st_size:

@@ -19,7 +19,7 @@ from gpualert_common.artifacts.freeze import FREEZE, LOCK, freeze, read_freeze
 from gpualert_common.artifacts.frozen_file import COPIES
 from gpualert_common.model import Artifact, Attachment, Fate
 from gpualert_common.processes.program import program_command
-from gpualert_common.record import EXIT
+from gpualert_common.record import EXIT, SPEC
 from gpualert_common.spec import Ending
 from tests.artifacts.workplace import TOKEN, Workplace
 from tests.supervised import python, until
@@ -192,6 +192,22 @@ def test_file_with_new_times_only_is_sent_from_its_place(place: Workplace) -> No
     file.chmod(0o600)
     row, _sent = only(place)
     assert (row.fate, row.why) == (Fate.ATTACHED, "")
+
+
+def test_watched_process_has_no_files(place: Workplace) -> None:
+    """Of a process that gpualert did not start no file is frozen or sent, requested or not: its
+    user chooses the working directory, and root may be the one who watches it."""
+    place.describe("*.dat")
+    place.record.write_json(
+        SPEC, {**place.record.spec_fields(), "supervised": False, "uid": os.getuid()}
+    )
+    place.write("results.json", BEFORE)
+    place.write("mine.dat", BEFORE)
+    freeze_run(place)
+    assert not (Path(place.record.path) / COPIES).exists()
+    bundle = place.bundle()
+    assert (bundle.artifacts, bundle.attachments) == ((), ())
+    assert any("did not start" in note for note in bundle.notes)
 
 
 def test_file_made_before_the_freeze_and_after_the_end(place: Workplace) -> None:

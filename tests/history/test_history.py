@@ -288,8 +288,17 @@ def test_gpu_seconds(
     ],
 )
 def test_runs_without_a_row(launch: LaunchRecord) -> None:
-    """A run that was not supervised, or whose command or times are unknown, has no row."""
+    """A run that another program supervised, or whose command or times are unknown, has no row."""
     assert make_past_run(launch, EXITED, WELL) is None
+
+
+def test_watched_process_has_a_row() -> None:
+    """A process that gpualert did not start and watched has its GPU-hours, as a run has."""
+    watched = structs.replace(LAUNCH, supervised=False, uid=1000)
+    run = make_past_run(watched, EXITED, verdict_with(measured={"gpus": 2}))
+    assert run is not None
+    assert run.duration_s is not None
+    assert run.gpu_seconds == 2 * run.duration_s
 
 
 @pytest.mark.parametrize(

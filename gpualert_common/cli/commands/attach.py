@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.terminal_output import ClosingText
 
 _OPTIONS = (
-    *("state_dir", "hang_timeout", "notify", "notify_on", "notify_deadline", "warn", "artifact"),
-    *("templates", "rules", "job", "observe", "quiet"),
+    *("state_dir", "hang_timeout", "notify", "notify_on", "notify_deadline", "warn", "templates"),
+    *("rules", "job", "observe", "quiet"),
 )
 _INTERRUPTED = 130
 
@@ -89,6 +89,11 @@ def _require_unsupervised(process: ForeignProcess, state_dir: str | None) -> Non
     from gpualert_common.listing.lookup import find_record
     from gpualert_common.record_locations import list_places
 
+    if process.marked_runs and process.uid != os.geteuid():  # the record may be in any place
+        raise UsageError(
+            f"process {process.pid} belongs to {process.marked_runs[-1]}, "
+            "which gpualert supervises for its user"
+        )
     places = list_places(state_dir)
     for run_id in process.marked_runs:
         try:
@@ -103,13 +108,14 @@ def _require_unsupervised(process: ForeignProcess, state_dir: str | None) -> Non
 
 
 def _open_outputs(process: ForeignProcess, log: str | None) -> Outputs:
-    from gpualert_common.agent.output_files import UnreadOutputError, open_log, open_outputs
+    from gpualert_common.agent.output_files import open_log, open_outputs
+    from gpualert_common.processes.user_files import UnreadableFileError
 
     if log is None:
         return open_outputs(process)
     try:
         return open_log(os.path.abspath(log), process)
-    except UnreadOutputError as error:
+    except UnreadableFileError as error:
         raise UsageError(f"--log: {log}: {error}") from None
 
 

@@ -131,6 +131,10 @@ class Processes(Source):
             if self._event_counts[event.what] <= MOST_OF_A_KIND:
                 yield event
 
+    def close(self) -> None:
+        """End the wait for the ends of ranks."""
+        self._ends.close()
+
     def _make_total(
         self,
         members: Mapping[int, ProcessStat],

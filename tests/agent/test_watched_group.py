@@ -1,0 +1,115 @@
+"""One group of processes that the agent watches, and what is left of it afterwards."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gpualert_common.agent.foreign_process import read_foreign_process
+from gpualert_common.agent.gpu_agent import MOST_GROUPS, has_room
+from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
+from gpualert_common.agent.output_files import open_log, open_outputs
+from gpualert_common.agent.watched_group import WatchedGroup, begin_watch
+from gpualert_common.errors import UsageError
+from gpualert_common.settings import load_settings
+from tests.supervised import Lab, until
+
+
+def count_resources() -> tuple[int, int]:
+    """Return the number of descriptors and of threads of this process."""
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+
+@contextmanager
+def nothing_left() -> Iterator[None]:
+    """Fail unless the block leaves as many descriptors and threads as there were."""
+    before = count_resources()
+    yield
+    until(lambda: count_resources() <= before, f"{count_resources()} to be {before}")
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "is_room"),
+    [(31, 0, True), (32, 0, False), (31, 32, True), (31, 33, False), (0, 63, True), (0, 64, False)],
+)
+def test_places_of_a_user(own: int, others: int, is_room: bool) -> None:
+    """One user does not take the places of all others."""
+    uid = os.geteuid() + 1
+    assert has_room([uid] * own + [uid + 1] * others, uid) is is_room
+
+
+def test_places_of_the_agent_itself() -> None:
+    """The user of the agent may have all places."""
+    assert has_room([os.geteuid()] * (MOST_GROUPS - 1), os.geteuid())
+    assert not has_room([os.geteuid()] * MOST_GROUPS, os.geteuid())
+
+
+def begin(lab: Lab, pid: int) -> WatchedGroup:
+    """Begin to watch a process."""
+    leader = read_foreign_process(pid)
+    group = FoundGroup(GroupKey(GroupKind.TREE, str(pid)), leader)
+    settings = load_settings({"state_dir": str(lab.state), "notify": ["none"]})
+    return begin_watch(group, open_outputs(leader), settings)
+
+
+@pytest.fixture
+def rank(lab: Lab, request: pytest.FixtureRequest) -> Iterator[int]:
+    """The number of a rank whose stdout is a file or a pipe."""
+    variables = {**os.environ, "RANK": "0", "LOCAL_RANK": "0"}
+    with open(lab.home / "train.log", "wb") as file:
+        stdout = file if request.param == "file" else subprocess.PIPE
+        process = lab.start(("sleep", "600"), env=variables, stdout=stdout, stderr=stdout)
+    yield process.pid
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("rank", ["file", "pipe"], indirect=True)
+def test_nothing_stays_open(lab: Lab, rank: int) -> None:
+    """A group that is no longer watched leaves no descriptor and no thread in the agent."""
+    begin(lab, rank).close()  # what is imported and cached stays
+    with nothing_left():
+        group = begin(lab, rank)
+        for _turn in range(2):
+            group.request((), {})
+            group.collect(time.monotonic() + 10.0)
+        group.close()
+        group.close()
+        del group
+
+
+@pytest.mark.parametrize("rank", ["file", "pipe"], indirect=True)
+def test_nothing_stays_open_after_an_error(lab: Lab, rank: int) -> None:
+    """An attempt that fails, again and again, leaves no descriptor and no thread."""
+    watched = begin(lab, rank)
+    with nothing_left():
+        for _attempt in range(5):
+            with pytest.raises(UsageError, match="already watched"):
+                begin(lab, rank)
+    assert len(list(Path(lab.state, "runs").iterdir())) == 1
+    watched.close()
+
+
+@pytest.mark.parametrize("rank", ["pipe"], indirect=True)
+def test_output_that_is_readable_later(lab: Lab, rank: int) -> None:
+    """A watch that continues an earlier one says in the record what it knows of the output."""
+    group = begin(lab, rank)
+    assert group.record.spec.unread_output is not None
+    group.close()
+    leader = read_foreign_process(rank)
+    (lab.home / "own.log").touch()
+    outputs = open_log(str(lab.home / "own.log"), leader)
+    settings = load_settings({"state_dir": str(lab.state)})
+    again = begin_watch(group.group, outputs, settings)
+    assert again.record.path == group.record.path
+    assert again.record.spec.unread_output is None
+    again.close()
