@@ -25,6 +25,7 @@ MOST_BYTES = 4 << 30
 LEAST_FREE_BYTES = 256 << 20
 """Free space of the disk that a trace leaves to the training: it is written in full first."""
 _CHECK_S = 0.1
+_SHORT_S = 0.01
 _START_S = 2.0
 """Time for a daemon to start on a busy machine."""
 _MARGIN_S = 10.0
@@ -54,7 +55,7 @@ def take_trace(
     directory = _check_run(record)
     if not is_forced:
         _check_time_left(record, request.duration_s)
-    with _only_request(record):
+    with only_request(record):
         _check_space(record)
         _require_daemon(record)
         name = stored_traces.add_request(record, request)
@@ -121,7 +122,7 @@ def _check_time_left(record: Record, duration_s: float) -> None:
 
 
 @contextmanager
-def _only_request(record: Record) -> Iterator[None]:
+def only_request(record: Record) -> Iterator[None]:
     """Hold the lock of the one request at a time.  Raises UsageError if there is another one."""
     try:
         lock_fd = record.try_lock(REQUEST_LOCK)
@@ -131,15 +132,28 @@ def _only_request(record: Record) -> Iterator[None]:
     if lock_fd < 0:
         raise busy
     try:
-        for one in stored_traces.list_traces(record):
-            if one.result is not None:
-                continue
-            if os.path.isdir(os.path.join(one.path, RAW)):
-                raise busy
-            stored_traces.remove_trace(record, one.name)  # who asked for it has gone away
+        for name in stored_traces.list_names(record):
+            _remove_forsaken(record, name, busy)
         yield
     finally:
         os.close(lock_fd)
+
+
+def _remove_forsaken(record: Record, name: str, busy: UsageError) -> None:
+    """Remove a request that is not taken up, and whose caller has gone away.
+
+    Raises UsageError, ``busy``, for one that is.  Its folder of raw files is looked for first,
+    since that is removed after the result is stored.
+    """
+    is_begun = os.path.isdir(os.path.join(record.path, TRACES, name, RAW))
+    try:
+        if stored_traces.read_trace(record, name).result is not None:
+            return
+    except RecordError:
+        return
+    if is_begun:
+        raise busy
+    stored_traces.remove_trace(record, name)
 
 
 def _check_space(record: Record) -> None:
@@ -193,6 +207,7 @@ def _await_result(record: Record, name: str, duration_s: float) -> StoredTrace:
     while time.monotonic() < deadline:
         found = stored_traces.read_trace(record, name)
         if found.result is not None:
+            _await_removal(os.path.join(found.path, RAW))
             if found.result.problem:
                 raise UsageError(f"{record.run_id}: {found.result.problem}")
             return found
@@ -203,6 +218,13 @@ def _await_result(record: Record, name: str, duration_s: float) -> StoredTrace:
             raise UsageError(f"{record.run_id}: its tracing daemon died during the trace")
         time.sleep(_CHECK_S)
     raise UsageError(f"{record.run_id}: the trace was not complete after {_LONGEST_S:.0f} s")
+
+
+def _await_removal(raw: str) -> None:
+    """Return once the daemon has removed the folder, which it does after storing the result."""
+    deadline = time.monotonic() + _START_S
+    while os.path.isdir(raw) and time.monotonic() < deadline:
+        time.sleep(_SHORT_S)
 
 
 def _withdraw(record: Record, name: str) -> None:

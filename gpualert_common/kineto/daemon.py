@@ -46,6 +46,7 @@ class TracingProgram:
         self._leader = 0
         self._watched: dict[int, Process] = {}
         self._trace: RequestedTrace | None = None
+        self._handled: set[str] = set()
         self._seen_at = 0
         self._poll = select.poll()
         self._poll.register(self._socket.fd, select.POLLIN)
@@ -126,7 +127,9 @@ class TracingProgram:
             return
         from gpualert_common.kineto.requested_trace import RequestedTrace
 
-        self._trace = RequestedTrace(self._record, self._leader, self._marker, self._clients)
+        self._trace = RequestedTrace(
+            self._record, self._leader, self._marker, self._clients, self._handled
+        )
 
     def _update_trace(self) -> None:
         trace = self._trace

@@ -113,15 +113,21 @@ def remove_trace(record: Record, name: str) -> None:
 
 def remove_folder(path: str) -> None:
     """Remove a folder with all in it, if there is one.  Raises OSError."""
+    if empty_folder(path):
+        os.rmdir(path)
+
+
+def empty_folder(path: str) -> bool:
+    """Remove all that is in a folder; False if there is no such folder.  Raises OSError."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
-        return
+        return False
     try:
         remove_all(fd)
     finally:
         os.close(fd)
-    os.rmdir(path)
+    return True
 
 
 def measure_traces(record: Record) -> int:

@@ -15,6 +15,7 @@ _LEVEL = 3
 """Twice as fast as the default, for files that are a sixth larger."""
 _GZIP = 16 + zlib.MAX_WBITS
 _TAIL_BYTES = 64
+_TEMPORARY = ".tmp"
 MOST_TRACE_BYTES = 4 << 30
 """Limit of one process: more than a minute of a training that is traced with its stacks."""
 
@@ -31,7 +32,7 @@ def compress_trace(raw_fd: int, name: str, folder_fd: int, target: str) -> Compr
 
     A file that ends early, since the disk was full, is not kept.
     """
-    temporary = f".{target}.tmp"
+    temporary = f".{target}{_TEMPORARY}"
     try:
         source = open_file(raw_fd, name)
     except OSError as error:
@@ -49,6 +50,11 @@ def compress_trace(raw_fd: int, name: str, folder_fd: int, target: str) -> Compr
         os.close(source)
         _remove(name, raw_fd)
     return CompressedFile(size)
+
+
+def is_temporary(name: str) -> bool:
+    """True for the name of a file that :func:`compress_trace` has not completed."""
+    return name.startswith(".") and name.endswith(_TEMPORARY)
 
 
 def discard_file(dir_fd: int, name: str) -> None:

@@ -30,6 +30,8 @@ from tests.kineto.asking_runs import (
 )
 from tests.supervised import PROGRAM, Lab, exit_of, until
 
+ASKED = " ".join(ASKING)
+
 pytestmark = pytest.mark.usefixtures("sockets")
 
 
@@ -139,8 +141,9 @@ def test_strangers(lab: Lab) -> None:
     directory = str(read_directory(asking.record))
     waiting = lab.start((*PROGRAM, "trace", "--duration", "100ms"))
     until(lambda: list(Path(asking.record.path, "traces").glob("*/raw")), "the request")
+    (rank,) = (pid for pid, command in lab.living().items() if command.startswith(ASKED))
     with open_client(directory) as client:
-        assert ask(client, directory, asking.leader) == {}, "its own number counts, not this one"
+        assert ask(client, directory, rank) == {}, "its own number counts, not this one"
         client.settimeout(0.2)
         for size in (2**64 - 1, 0, 20):
             client.sendto(struct.pack("=Q32s", size, b"req") + b"\xff" * 20, f"{directory}/dynolog")
@@ -171,7 +174,7 @@ def test_daemon_killed_during_a_trace(lab: Lab) -> None:
     waiting = lab.start((*PROGRAM, "trace", "--duration", "100ms"), stderr=subprocess.PIPE)
     traces = Path(asking.record.path, "traces")
     until(lambda: list(traces.glob("*/raw")), "the request to be taken up")
-    os.kill(find_daemon(lab), signal.SIGKILL)
+    os.kill(until(lambda: find_daemon(lab), "the daemon"), signal.SIGKILL)
     assert waiting.wait(30) == 2
     assert waiting.stderr is not None
     assert b"the tracing daemon died; try again" in waiting.stderr.read()
@@ -195,8 +198,9 @@ def test_supervisor_killed(lab: Lab, sockets: Path) -> None:
     asking.process.wait()
     assert trace_json(lab, "--duration", "100ms")["result"]["processes"][0]["file"]
     until(lambda: not _is_supervised(lab), "the recorder to have ended with the supervisor")
-    os.kill(find_daemon(lab), signal.SIGKILL)
-    until(lambda: not find_daemon(lab), "the daemon to be gone")
+    daemon = until(lambda: find_daemon(lab), "the daemon")
+    os.kill(daemon, signal.SIGKILL)
+    until(lambda: find_daemon(lab) != daemon, "the daemon to be gone")
     assert trace_json(lab, "--duration", "100ms")["result"]["processes"][0]["file"]
     os.killpg(asking.leader, signal.SIGKILL)
     until(lambda: not list_sockets(sockets), "the daemon to end with the last process")
