@@ -16,14 +16,13 @@ from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.socket_directory import wake_daemon
 from gpualert_common.kineto.stored_traces import MERGED, RAW, REQUEST_LOCK, StoredTrace
 from gpualert_common.kineto.trace_analyses import analyse_stored, list_sources
+from gpualert_common.kineto.trace_files import LEAST_FREE_BYTES
 from gpualert_common.live_facts import read_live_progress
 from gpualert_common.record import Record
 from gpualert_common.traces.merging import merge_traces
 
 MOST_BYTES = 4 << 30
 """Limit of all traces of a run."""
-LEAST_FREE_BYTES = 256 << 20
-"""Free space of the disk that a trace leaves to the training: it is written in full first."""
 _CHECK_S = 0.1
 _SHORT_S = 0.01
 _START_S = 2.0
@@ -76,6 +75,9 @@ def complete_trace(trace: StoredTrace) -> str:
         return ""
     try:
         analysis = analyse_stored(trace)
+        free = _measure_free(trace.path) - sum(os.path.getsize(one.path) for one in sources)
+        if free < LEAST_FREE_BYTES:
+            return f"{trace.path}: the traces are not merged: the disk has too little space"
         merged = merge_traces(sources, os.path.join(trace.path, MERGED))
     except GPUAlertError as error:
         return str(error)
@@ -164,13 +166,18 @@ def _check_space(record: Record) -> None:
             f"the traces of {record.run_id} take {taken >> 20} MiB, which is the limit; remove "
             f"some: rm -r {os.path.join(record.path, TRACES, oldest)}"
         )
-    status = os.statvfs(record.path)
-    free = status.f_bavail * status.f_frsize
+    free = _measure_free(record.path)
     if free < LEAST_FREE_BYTES:
         raise UsageError(
             f"{record.path}: {free >> 20} MiB of the disk are free; a trace needs "
             f"{LEAST_FREE_BYTES >> 20} MiB, so that the run keeps space for its own files"
         )
+
+
+def _measure_free(path: str) -> int:
+    """Return the bytes of a disk that a user can write."""
+    status = os.statvfs(path)
+    return status.f_bavail * status.f_frsize
 
 
 def _require_daemon(record: Record) -> None:

@@ -63,8 +63,8 @@ class TracingProgram:
                     self._receive()
                 else:
                     self._forget(fd)
-            if self._socket.has_late_answer():
-                self._clients.skip_all()
+            if self._socket.has_late_answer() and self._trace is None:
+                self._clients.skip_all()  # during a trace each question has its time
             self._update_trace()
         if self._trace is not None:
             self._trace.close()
@@ -101,7 +101,7 @@ class TracingProgram:
         self._find_request()
 
     def _answer_poll(self, question: Question, poll: protocol.Poll) -> None:
-        client = self._clients.note(question.pid, time.monotonic())
+        client = self._clients.note(question.pid, time.monotonic(), is_idle=poll.is_idle)
         if client.is_skipped:
             client.is_skipped = False  # it reads the answer that it got too late
             return

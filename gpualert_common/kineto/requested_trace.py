@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
+from typing import Any
 
 from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
@@ -91,9 +92,11 @@ class RequestedTrace:
         if self._session is None or self._request is None:
             return
         result = self._session.finish()
+        ended = self._session.ended_pids
         self._session = None
         _store(self._record, self._request.name, result)
-        self._note(TRACE_COMPLETE, [one.pid for one in result.processes if one.file])
+        pids = [one.pid for one in result.processes if one.file]
+        self._note(TRACE_COMPLETE, pids=pids, ended=ended)
 
     def _begin(self, stored: StoredTrace) -> None:
         raw = os.path.join(stored.path, RAW)
@@ -106,13 +109,14 @@ class RequestedTrace:
             self._problem = f"no trace can be stored: {error.strerror}"
             self._targets.close()
             return
-        self._note(TRACE_BEGUN, sorted(one.pid for one in self._targets.processes.values()))
+        pids = sorted(one.pid for one in self._targets.processes.values())
+        self._note(TRACE_BEGUN, pids=pids, duration_s=stored.request.duration_s)
 
-    def _note(self, event: str, pids: list[int]) -> None:
+    def _note(self, event: str, **fields: Any) -> None:
         """Note an event in the record: it may explain a process that crashes meanwhile."""
         name = "" if self._request is None else self._request.name
         with suppress(OSError):
-            self._record.append_event(event, trace=name, pids=pids)
+            self._record.append_event(event, trace=name, **fields)
 
 
 def fail_unfinished(record: Record) -> None:

@@ -9,6 +9,8 @@ from gpualert_common.structs import Struct
 LEAST_DURATION_S = 0.1
 MOST_DURATION_S = 60.0
 DEFAULT_DURATION_S = 2.0
+WRITING_S = 600.0
+"""A process that writes its trace for longer is given up."""
 
 
 class TraceRequest(Struct, frozen=True, kw_only=True):
