@@ -50,6 +50,10 @@ class Clients:
         for client in self._by_pid.values():
             client.is_skipped = True
 
+    def __contains__(self, pid: object) -> bool:
+        """True for a process that has asked."""
+        return pid in self._by_pid
+
     def find(self, pid: int) -> Client | None:
         """Return the client of that number; None if it never asked."""
         return self._by_pid.get(pid)

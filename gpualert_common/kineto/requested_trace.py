@@ -61,7 +61,9 @@ class RequestedTrace:
         problem = request.find_problem()
         try:
             if not problem:
-                self._targets = find_targets(self._leader, self._marker, request.ranks)
+                self._targets = find_targets(
+                    self._leader, self._marker, request.ranks, self._clients
+                )
                 problem = "" if self._targets.processes else _describe_missing(request)
         except OSError as error:
             problem = f"its processes cannot be read: {error.strerror}"

@@ -37,6 +37,8 @@ _MARGIN_S = 2.0
 """For a process that asks late on a busy machine."""
 _SILENT_S = 60.0
 """A process whose file has not grown for so long writes none."""
+_PREPARATION_SHARE = 5.0
+"""Of the duration: PyTorch prepares what it has recorded before it writes."""
 _COMPRESSION_S = 60.0
 """Time for the compressions that are not complete when the run ends."""
 _RAW_NAME = "trace"
@@ -97,7 +99,9 @@ class TraceSession:
         self._start = start
         self._asked_until = start - WARM_UP_S - _SCHEDULER_S
         self.start_at = time.time() + start - now
-        self._written_until = start + request.duration_s + _SILENT_S
+        end = start + request.duration_s
+        self._written_until = end + _PREPARATION_SHARE * request.duration_s + _SILENT_S
+        self._last_written_at = end + WRITING_S
         self._raw_bytes = 0
         self._discarded = DiscardedFiles()
         self._shortage = ""
@@ -163,7 +167,10 @@ class TraceSession:
             part.fail("it ended before its trace was complete")
         elif not part.is_configured and now > self._asked_until:
             part.fail(self._explain_silence(part.process.pid))
-        elif now > self._written_until:
+        elif now > self._last_written_at or (
+            now > self._written_until
+            and not any(_is_trace_of(one, part.process.pid, ".json.tmp") for one in names)
+        ):
             part.fail("it has written no trace; does another profiler run in it?")
 
     def _discard(self, names: list[str]) -> None:
@@ -196,8 +203,7 @@ class TraceSession:
         except OSError:
             return names  # it was renamed or removed just now
         if size > self._raw_bytes:
-            last = self._start + self._request.duration_s + WRITING_S
-            self._written_until = min(last, max(self._written_until, now + _SILENT_S))
+            self._written_until = max(self._written_until, now + _SILENT_S)
         self._raw_bytes = size
         return names
 
@@ -230,7 +236,11 @@ class TraceSession:
         for part in self._parts.values():
             if part.compression is not None and part.compression.ident is not None:
                 part.compression.join(max(0.0, deadline - time.monotonic()))
-        found = tuple(part.describe() for part in self._parts.values())
+        missing = (
+            TracedProcess(f"rank:{one}", 0, problem="the run has no such rank on this machine")
+            for one in self._targets.missing
+        )
+        found = (*(part.describe() for part in self._parts.values()), *missing)
         self._targets.close()
         self._discarded.close()
         os.close(self._raw_fd)
@@ -240,7 +250,7 @@ class TraceSession:
         )
 
 
-def _is_trace_of(name: str, pid: int) -> bool:
+def _is_trace_of(name: str, pid: int, ending: str = ".json") -> bool:
     """True for the name of a complete file of a process: PyTorch appends the number once more."""
     prefix = f"{_RAW_NAME}-{pid}"
-    return name.startswith(prefix) and name.endswith(".json") and not name[len(prefix)].isdigit()
+    return name.startswith(prefix) and name.endswith(ending) and not name[len(prefix)].isdigit()

@@ -59,7 +59,7 @@ def merge_traces(sources: Sequence[TraceSource], output: str) -> MergedTrace:
     """
     left_out: list[UnreadRank] = []
     times = _find_times(sources, left_out)
-    part = f"{output}.part"
+    part = f"{output}.{os.getpid()}.part"  # two may merge the same trace
     try:
         with open(part, "wb", opener=_open_private) as file:
             merged = _write_merged(file, sources, times, left_out)

@@ -57,7 +57,11 @@ def test_trace_of_all_ranks(lab: Lab, sockets: Path) -> None:
     assert names == {*(f"rank-{n}.json.gz" for n in range(3)), "request.json", "result.json"}
     chosen = trace_json(lab, "--duration", "100ms", "--ranks", "0,2")
     assert [one["rank"] for one in chosen["result"]["processes"]] == ["rank:0", "rank:2"]
+    for name in ("merged.json.gz", "analysis.json"):
+        (folder / name).unlink()  # as where the caller was interrupted
     stored = lab.json("trace", "--stored")["traces"]
+    assert stored[0]["merged"] == str(folder / "merged.json.gz")
+    assert stored[0]["analysis"]
     assert [one["name"] for one in stored] == [first["name"], chosen["name"]]
     events = [one for one in asking.record.events() if one.name.startswith("trace_")]
     assert [one.name for one in events] == ["trace_begun", "trace_complete"] * 2

@@ -32,12 +32,12 @@ class Training:
         self.raw.mkdir()
         self.clients = Clients()
 
-    def begin(self) -> TraceSession:
+    def begin(self, duration_s: float = 0.1) -> TraceSession:
         """Return a session of this process."""
         process = Process.open(self.process.pid)
         assert process is not None
         targets = Targets({"rank:0": process})
-        request = TraceRequest(at=1.0, duration_s=0.1)
+        request = TraceRequest(at=1.0, duration_s=duration_s)
         return TraceSession(request, targets, self.clients, str(self.path), str(self.raw))
 
     def end(self) -> None:
@@ -133,3 +133,36 @@ def test_files_beyond_the_limit(training: Training, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(time, "monotonic", lambda: now + 10.1)
         assert session.update()
     assert "files of all processes are larger" in finish(session).problem
+
+
+def test_process_that_prepares_its_trace(
+    training: Training, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that has begun its file is waited for, although the file does not grow."""
+    training.clients.note(training.process.pid, time.monotonic())
+    session = training.begin()
+    assert session.configure(training.process.pid)
+    writing = training.raw / f"trace-{training.process.pid}_{training.process.pid}.json.tmp"
+    writing.touch()
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 500)
+    assert not session.update()
+    writing.unlink()
+    assert session.update()
+    assert "has written no trace" in finish(session).problem
+
+
+@pytest.mark.parametrize("duration_s", [2.0, 60.0])
+def test_preparation_of_a_long_trace(
+    training: Training, monkeypatch: pytest.MonkeyPatch, duration_s: float
+) -> None:
+    """A long trace has more time until its file begins."""
+    training.clients.note(training.process.pid, time.monotonic())
+    session = training.begin(duration_s)
+    assert session.configure(training.process.pid)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 5 * duration_s + 60)
+    assert not session.update()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 6 * duration_s + 80)
+    assert session.update()
+    session.finish()
