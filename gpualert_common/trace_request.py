@@ -28,6 +28,7 @@ _SHORT_S = 0.01
 _START_S = 2.0
 """Time for a daemon to start on a busy machine."""
 _MARGIN_S = 10.0
+_BEGIN_S = POLL_S + LATE_S + _MARGIN_S
 _SAFE_S = 30.0
 _SAFE_SHARE = 5.0
 """A process writes its trace for some seconds, and longer than it recorded."""
@@ -196,15 +197,15 @@ def _require_daemon(record: Record) -> None:
 
 def _await_begin(record: Record, name: str) -> None:
     """Return when the daemon has taken up the request.  Raises UsageError."""
-    deadline = time.monotonic() + POLL_S + LATE_S + _MARGIN_S
+    deadline = time.monotonic() + _BEGIN_S
     raw = os.path.join(record.path, TRACES, name, RAW)
     while time.monotonic() < deadline:
         if os.path.isdir(raw) or stored_traces.read_trace(record, name).result is not None:
             return
         time.sleep(_CHECK_S)
     raise UsageError(
-        f"{record.run_id}: its tracing daemon gave no answer, so nothing was traced; no process of "
-        "the run has asked it for a configuration"
+        f"{record.run_id}: its tracing daemon gave no answer within {_BEGIN_S:.0f} s, so nothing "
+        "was traced; it looks for requests when a process of the run asks it for a configuration"
     )
 
 

@@ -91,11 +91,14 @@ def open_trace(record: Record, name: str) -> Directory:
 
 
 def add_request(record: Record, request: TraceRequest) -> str:
-    """Add a request to the record, as a whole; return the name of the trace.  Raises OSError."""
+    """Add a request to the record, as a whole; return the name of the trace.  Raises OSError.
+
+    The daemon sees that ``traces/`` has changed, which it does only once.
+    """
     traces = os.path.join(record.path, TRACES)
     make_directory(traces)
     name = f"{time.strftime(_NAME, time.gmtime(request.at))}-{int(request.at * 1000) % 1000:03d}"
-    hidden = os.path.join(traces, f".{name}.{os.getpid()}")
+    hidden = os.path.join(record.path, f".{TRACES}.{name}.{os.getpid()}")
     os.mkdir(hidden, 0o700)
     try:
         Directory.open(hidden).write_json(REQUEST, encode(request))
