@@ -16,18 +16,19 @@ from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.socket_directory import wake_daemon
 from gpualert_common.kineto.stored_traces import MERGED, RAW, REQUEST_LOCK, StoredTrace
 from gpualert_common.kineto.trace_analyses import analyse_stored, list_sources
+from gpualert_common.kineto.trace_files import LEAST_FREE_BYTES
 from gpualert_common.live_facts import read_live_progress
 from gpualert_common.record import Record
 from gpualert_common.traces.merging import merge_traces
 
 MOST_BYTES = 4 << 30
 """Limit of all traces of a run."""
-LEAST_FREE_BYTES = 256 << 20
-"""Free space of the disk that a trace leaves to the training: it is written in full first."""
 _CHECK_S = 0.1
+_SHORT_S = 0.01
 _START_S = 2.0
 """Time for a daemon to start on a busy machine."""
 _MARGIN_S = 10.0
+_BEGIN_S = POLL_S + LATE_S + _MARGIN_S
 _SAFE_S = 30.0
 _SAFE_SHARE = 5.0
 """A process writes its trace for some seconds, and longer than it recorded."""
@@ -54,7 +55,7 @@ def take_trace(
     directory = _check_run(record)
     if not is_forced:
         _check_time_left(record, request.duration_s)
-    with _only_request(record):
+    with only_request(record):
         _check_space(record)
         _require_daemon(record)
         name = stored_traces.add_request(record, request)
@@ -75,6 +76,9 @@ def complete_trace(trace: StoredTrace) -> str:
         return ""
     try:
         analysis = analyse_stored(trace)
+        free = _measure_free(trace.path) - sum(os.path.getsize(one.path) for one in sources)
+        if free < LEAST_FREE_BYTES:
+            return f"{trace.path}: the traces are not merged: the disk has too little space"
         merged = merge_traces(sources, os.path.join(trace.path, MERGED))
     except GPUAlertError as error:
         return str(error)
@@ -121,7 +125,7 @@ def _check_time_left(record: Record, duration_s: float) -> None:
 
 
 @contextmanager
-def _only_request(record: Record) -> Iterator[None]:
+def only_request(record: Record) -> Iterator[None]:
     """Hold the lock of the one request at a time.  Raises UsageError if there is another one."""
     try:
         lock_fd = record.try_lock(REQUEST_LOCK)
@@ -131,15 +135,28 @@ def _only_request(record: Record) -> Iterator[None]:
     if lock_fd < 0:
         raise busy
     try:
-        for one in stored_traces.list_traces(record):
-            if one.result is not None:
-                continue
-            if os.path.isdir(os.path.join(one.path, RAW)):
-                raise busy
-            stored_traces.remove_trace(record, one.name)  # who asked for it has gone away
+        for name in stored_traces.list_names(record):
+            _remove_forsaken(record, name, busy)
         yield
     finally:
         os.close(lock_fd)
+
+
+def _remove_forsaken(record: Record, name: str, busy: UsageError) -> None:
+    """Remove a request that is not taken up, and whose caller has gone away.
+
+    Raises UsageError, ``busy``, for one that is.  Its folder of raw files is looked for first,
+    since that is removed after the result is stored.
+    """
+    is_begun = os.path.isdir(os.path.join(record.path, TRACES, name, RAW))
+    try:
+        if stored_traces.read_trace(record, name).result is not None:
+            return
+    except RecordError:
+        return
+    if is_begun:
+        raise busy
+    stored_traces.remove_trace(record, name)
 
 
 def _check_space(record: Record) -> None:
@@ -150,13 +167,18 @@ def _check_space(record: Record) -> None:
             f"the traces of {record.run_id} take {taken >> 20} MiB, which is the limit; remove "
             f"some: rm -r {os.path.join(record.path, TRACES, oldest)}"
         )
-    status = os.statvfs(record.path)
-    free = status.f_bavail * status.f_frsize
+    free = _measure_free(record.path)
     if free < LEAST_FREE_BYTES:
         raise UsageError(
             f"{record.path}: {free >> 20} MiB of the disk are free; a trace needs "
             f"{LEAST_FREE_BYTES >> 20} MiB, so that the run keeps space for its own files"
         )
+
+
+def _measure_free(path: str) -> int:
+    """Return the bytes of a disk that a user can write."""
+    status = os.statvfs(path)
+    return status.f_bavail * status.f_frsize
 
 
 def _require_daemon(record: Record) -> None:
@@ -175,15 +197,15 @@ def _require_daemon(record: Record) -> None:
 
 def _await_begin(record: Record, name: str) -> None:
     """Return when the daemon has taken up the request.  Raises UsageError."""
-    deadline = time.monotonic() + POLL_S + LATE_S + _MARGIN_S
+    deadline = time.monotonic() + _BEGIN_S
     raw = os.path.join(record.path, TRACES, name, RAW)
     while time.monotonic() < deadline:
         if os.path.isdir(raw) or stored_traces.read_trace(record, name).result is not None:
             return
         time.sleep(_CHECK_S)
     raise UsageError(
-        f"{record.run_id}: its tracing daemon gave no answer, so nothing was traced; no process of "
-        "the run has asked it for a configuration"
+        f"{record.run_id}: its tracing daemon gave no answer within {_BEGIN_S:.0f} s, so nothing "
+        "was traced; it looks for requests when a process of the run asks it for a configuration"
     )
 
 
@@ -193,6 +215,7 @@ def _await_result(record: Record, name: str, duration_s: float) -> StoredTrace:
     while time.monotonic() < deadline:
         found = stored_traces.read_trace(record, name)
         if found.result is not None:
+            _await_removal(os.path.join(found.path, RAW))
             if found.result.problem:
                 raise UsageError(f"{record.run_id}: {found.result.problem}")
             return found
@@ -203,6 +226,13 @@ def _await_result(record: Record, name: str, duration_s: float) -> StoredTrace:
             raise UsageError(f"{record.run_id}: its tracing daemon died during the trace")
         time.sleep(_CHECK_S)
     raise UsageError(f"{record.run_id}: the trace was not complete after {_LONGEST_S:.0f} s")
+
+
+def _await_removal(raw: str) -> None:
+    """Return once the daemon has removed the folder, which it does after storing the result."""
+    deadline = time.monotonic() + _START_S
+    while os.path.isdir(raw) and time.monotonic() < deadline:
+        time.sleep(_SHORT_S)
 
 
 def _withdraw(record: Record, name: str) -> None:

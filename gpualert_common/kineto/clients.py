@@ -12,13 +12,15 @@ _MOST_CLIENTS = 4096
 class Client:
     """A process that asks; ``asked_at`` is the monotonic time of its last question.
 
-    ``is_skipped`` says that its next question gets no answer.
+    ``is_skipped`` says that its next question gets no answer, ``is_idle`` that it recorded no trace
+    when it asked.
     """
 
-    __slots__ = ("asked_at", "is_skipped")
+    __slots__ = ("asked_at", "is_idle", "is_skipped")
 
     def __init__(self, asked_at: float) -> None:
         self.is_skipped = False
+        self.is_idle = True
         self.asked_at = asked_at
 
     def next_at(self, now: float) -> float | None:
@@ -33,10 +35,11 @@ class Clients:
     def __init__(self) -> None:
         self._by_pid: dict[int, Client] = {}
 
-    def note(self, pid: int, now: float) -> Client:
+    def note(self, pid: int, now: float, *, is_idle: bool = True) -> Client:
         """Return the process that asks; the one that was silent for longest may be forgotten."""
         client = self._by_pid.pop(pid, None) or Client(now)
         client.asked_at = now
+        client.is_idle = is_idle
         self._by_pid[pid] = client
         if len(self._by_pid) > _MOST_CLIENTS:
             del self._by_pid[next(iter(self._by_pid))]
@@ -46,6 +49,10 @@ class Clients:
         """Leave the next question of each process without an answer."""
         for client in self._by_pid.values():
             client.is_skipped = True
+
+    def __contains__(self, pid: object) -> bool:
+        """True for a process that has asked."""
+        return pid in self._by_pid
 
     def find(self, pid: int) -> Client | None:
         """Return the client of that number; None if it never asked."""

@@ -20,6 +20,7 @@ from gpualert_common.kineto.daemon_launch import LOCK, TRACES
 from gpualert_common.kineto.daemon_socket import DaemonSocket, Question
 from gpualert_common.kineto.socket_directory import bind_socket, remove_socket_directory
 from gpualert_common.processes.pidfd import Process
+from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import Record
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _TICK_S = 0.2
 _MOST_WATCHED = 64
+_LOCK_TRIES = 20
+_FRESH_NS = 1_000_000_000
+"""A folder may change twice within a step of its clock, which is some milliseconds."""
 _STDIN = 0
 
 
@@ -46,6 +50,7 @@ class TracingProgram:
         self._leader = 0
         self._watched: dict[int, Process] = {}
         self._trace: RequestedTrace | None = None
+        self._handled: set[str] = set()
         self._seen_at = 0
         self._poll = select.poll()
         self._poll.register(self._socket.fd, select.POLLIN)
@@ -62,9 +67,9 @@ class TracingProgram:
                     self._receive()
                 else:
                     self._forget(fd)
-            if self._socket.has_late_answer():
-                self._clients.skip_all()
-            self._update_trace()
+            if self._socket.has_late_answer() and self._trace is None:
+                self._clients.skip_all()  # during a trace each question has its time
+            self.update_trace()
         if self._trace is not None:
             self._trace.close()
 
@@ -97,10 +102,10 @@ class TracingProgram:
                     self._socket.answer(question, protocol.format_count(1))
             else:
                 self._answer_poll(question, question.message)
-        self._find_request()
+        self.find_request()
 
     def _answer_poll(self, question: Question, poll: protocol.Poll) -> None:
-        client = self._clients.note(question.pid, time.monotonic())
+        client = self._clients.note(question.pid, time.monotonic(), is_idle=poll.is_idle)
         if client.is_skipped:
             client.is_skipped = False  # it reads the answer that it got too late
             return
@@ -111,7 +116,7 @@ class TracingProgram:
             return
         self._socket.answer(question, protocol.format_configuration(text))
 
-    def _find_request(self) -> None:
+    def find_request(self) -> None:
         """Take up a request, if there is a new one."""
         if self._trace is not None:
             return
@@ -126,16 +131,24 @@ class TracingProgram:
             return
         from gpualert_common.kineto.requested_trace import RequestedTrace
 
-        self._trace = RequestedTrace(self._record, self._leader, self._marker, self._clients)
+        self._trace = RequestedTrace(
+            self._record, self._leader, self._marker, self._clients, self._handled
+        )
 
-    def _update_trace(self) -> None:
+    def update_trace(self) -> bool:
+        """Continue with a request; True if there is none, or it has come to its end."""
         trace = self._trace
-        if trace is None or not trace.update():
-            return
+        if trace is None:
+            return True
+        if not trace.update():
+            return False
         self._trace = None
         if trace.has_request:  # the next one may have come meanwhile
             self._seen_at = 0
-            self._find_request()
+            self.find_request()
+        elif abs(time.time_ns() - self._seen_at) < _FRESH_NS:
+            self._seen_at = 0  # the next question looks again
+        return True
 
     def _fail_unfinished(self) -> None:
         """Store a result for the trace that an earlier daemon had begun."""
@@ -154,6 +167,31 @@ def _read_leader() -> int:
     return int(text) if text.strip().isdigit() else 0
 
 
+def take_lock(record: Record) -> bool:
+    """Take the lock of the daemon until this process exits; False if another one has it.
+
+    A process that looks for a daemon holds it for some microseconds.
+    """
+    for _try in range(_LOCK_TRIES):
+        try:
+            if record.try_lock(LOCK) >= 0:
+                return True
+        except OSError:
+            return True  # without locks two may serve, which is better than none
+        time.sleep(_TICK_S / _LOCK_TRIES)
+    return False
+
+
+def find_leader(record: Record) -> int:
+    """Return the number of the leader; 0 once another process may have it."""
+    launched = record.event("launched")
+    pid = record.leader_pid
+    stat = None if pid is None else read_stat(pid)
+    if launched is None or stat is None:
+        return 0
+    return stat.pid if stat.start_ticks == launched.fields.get("start_ticks") else 0
+
+
 def _run(record_path: str, marker: str, directory: str, bound_fd: str) -> None:
     leader = 0
     if bound_fd:
@@ -163,12 +201,11 @@ def _run(record_path: str, marker: str, directory: str, bound_fd: str) -> None:
             remove_socket_directory(directory)
             return
     record = Record.open(record_path)
-    with suppress(OSError):  # without locks two may serve, which is better than none
-        if record.try_lock(LOCK) < 0:  # held until this process exits
-            return  # another daemon serves
+    if not take_lock(record):
+        raise RuntimeError("another daemon serves")  # it may be killed: try again later
     if not bound_fd:
         bound = bind_socket(directory)
-        leader = record.leader_pid or 0
+        leader = find_leader(record)
     TracingProgram(record, marker, directory, bound).serve(leader)
     remove_socket_directory(directory)
 

@@ -35,6 +35,8 @@ _USE = b"KINETO_USE_DAEMON"
 _DIRECTORY = b"KINETO_IPC_SOCKET_DIR"
 _LOG_LEVEL = b"KINETO_LOG_LEVEL"
 _TRACE_DIRECTORY = b"KINETO_ONDEMAND_TRACE_DIR"
+_CONFIGURATION_CHARACTERS = "#=\n\r"
+"""Kineto's parser of configurations takes them for a comment, a value, and the end of a line."""
 _SILENT = b"5"
 """Above ERROR.  Otherwise Kineto prints a line at each start, and errors if its daemon dies."""
 
@@ -72,7 +74,8 @@ def start_tracing(record: Record, environment: dict[bytes, bytes]) -> TracingDae
     Where that fails, the record has the reason, nothing is added, and None is returned: a run is
     launched without traces rather than not at all.
     """
-    problem, directory, daemon = _find_conflict(environment), "", None
+    problem = _find_conflict(environment) or _find_unusable(record.path)
+    directory, daemon = "", None
     if not problem:
         try:
             directory = make_socket_directory(environment)
@@ -122,6 +125,14 @@ def _find_conflict(environment: dict[bytes, bytes]) -> str:
         return ""
     names = [one.decode() for one in (_USE, _DIRECTORY) if environment.get(one)]
     return f"{' and '.join(names)} was set before: PyTorch asks another daemon" if names else ""
+
+
+def _find_unusable(path: str) -> str:
+    """Return the reason for which Kineto cannot write to a path; "" for none."""
+    found = [one for one in _CONFIGURATION_CHARACTERS if one in path]
+    if not found:
+        return ""
+    return f"Kineto cannot read the path of the record, which has {found[0]!r}: {path!r}"
 
 
 def _start_daemon(record: Record, directory: str) -> TracingDaemon:

@@ -12,6 +12,7 @@ Measured with PyTorch 2.13; see also ``libkineto/src/IpcFabricConfigClient.cpp``
 
 from __future__ import annotations
 
+import os
 import struct
 
 MOST_DATAGRAM_BYTES = 64 << 10
@@ -68,7 +69,7 @@ def parse_datagram(data: bytes) -> Poll | Registration | None:
 
 def format_configuration(text: str) -> bytes:
     """Return the answer to a :class:`Poll`: a configuration, or "" for none."""
-    return _format(_POLL_KIND, text.encode())
+    return _format(_POLL_KIND, os.fsencode(text))
 
 
 def format_count(count: int) -> bytes:

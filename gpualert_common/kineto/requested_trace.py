@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
+from typing import Any
 
 from gpualert_common.codec import encode
 from gpualert_common.errors import RecordError
@@ -15,6 +16,7 @@ from gpualert_common.kineto.requests import TraceRequest, TraceResult
 from gpualert_common.kineto.session import TraceSession
 from gpualert_common.kineto.stored_traces import RAW, RESULT, StoredTrace
 from gpualert_common.kineto.targets import Targets, find_targets
+from gpualert_common.kineto.trace_files import is_temporary
 from gpualert_common.kineto.traced_end import TRACE_BEGUN, TRACE_COMPLETE
 from gpualert_common.record import Record
 
@@ -23,13 +25,18 @@ class RequestedTrace:
     """The oldest request without a result, if there is one.
 
     Its processes are looked for in a thread, since that reads /proc of the whole machine.
+    ``handled`` are the names of those that were taken up before: one whose result could not be
+    stored is not taken again.  Its own name is added.
     """
 
-    def __init__(self, record: Record, leader: int, marker: str, clients: Clients) -> None:
+    def __init__(
+        self, record: Record, leader: int, marker: str, clients: Clients, handled: set[str]
+    ) -> None:
         self._record = record
         self._leader = leader
         self._marker = marker
         self._clients = clients
+        self._handled = handled
         self._request: StoredTrace | None = None
         self._targets = Targets()
         self._problem = "no thread could be started"
@@ -46,14 +53,17 @@ class RequestedTrace:
     def _find(self) -> None:
         """Find the request and its processes."""
         self._problem = "its processes cannot be read"
-        self._request = _find_pending(self._record)
+        self._request = _find_pending(self._record, self._handled)
         if self._request is None:
             return
+        self._handled.add(self._request.name)
         request = self._request.request
         problem = request.find_problem()
         try:
             if not problem:
-                self._targets = find_targets(self._leader, self._marker, request.ranks)
+                self._targets = find_targets(
+                    self._leader, self._marker, request.ranks, self._clients
+                )
                 problem = "" if self._targets.processes else _describe_missing(request)
         except OSError as error:
             problem = f"its processes cannot be read: {error.strerror}"
@@ -84,9 +94,11 @@ class RequestedTrace:
         if self._session is None or self._request is None:
             return
         result = self._session.finish()
+        ended = self._session.ended_pids
         self._session = None
         _store(self._record, self._request.name, result)
-        self._note(TRACE_COMPLETE, [one.pid for one in result.processes if one.file])
+        pids = [one.pid for one in result.processes if one.file]
+        self._note(TRACE_COMPLETE, pids=pids, ended=ended)
 
     def _begin(self, stored: StoredTrace) -> None:
         raw = os.path.join(stored.path, RAW)
@@ -97,25 +109,37 @@ class RequestedTrace:
             )
         except OSError as error:
             self._problem = f"no trace can be stored: {error.strerror}"
+            self._targets.close()
             return
-        self._note(TRACE_BEGUN, sorted(one.pid for one in self._targets.processes.values()))
+        pids = sorted(one.pid for one in self._targets.processes.values())
+        self._note(TRACE_BEGUN, pids=pids, duration_s=stored.request.duration_s)
 
-    def _note(self, event: str, pids: list[int]) -> None:
+    def _note(self, event: str, **fields: Any) -> None:
         """Note an event in the record: it may explain a process that crashes meanwhile."""
         name = "" if self._request is None else self._request.name
         with suppress(OSError):
-            self._record.append_event(event, trace=name, pids=pids)
+            self._record.append_event(event, trace=name, **fields)
 
 
 def fail_unfinished(record: Record) -> None:
     """Store a result for each trace that an earlier daemon had begun."""
     for name in stored_traces.list_names(record):
-        if os.path.isdir(os.path.join(record.path, TRACES, name, RAW)):
-            _store(record, name, TraceResult(problem="the tracing daemon died; try again"))
+        raw = os.path.join(record.path, TRACES, name, RAW)
+        if not os.path.isdir(raw):
+            continue
+        with suppress(OSError, RecordError):
+            if os.path.exists(os.path.join(record.path, TRACES, name, RESULT)):
+                stored_traces.remove_folder(raw)
+                continue
+        _store(record, name, TraceResult(problem="the tracing daemon died; try again"))
+        with suppress(OSError):
+            record.append_event(TRACE_COMPLETE, trace=name, pids=[])
 
 
-def _find_pending(record: Record) -> StoredTrace | None:
+def _find_pending(record: Record, handled: set[str]) -> StoredTrace | None:
     for name in stored_traces.list_names(record):
+        if name in handled:
+            continue
         try:
             stored = stored_traces.read_trace(record, name)
         except RecordError:
@@ -126,11 +150,21 @@ def _find_pending(record: Record) -> StoredTrace | None:
 
 
 def _store(record: Record, name: str, result: TraceResult) -> None:
-    """Store a result, and remove what PyTorch wrote."""
+    """Store a result, and remove what PyTorch wrote, and what was not compressed to its end.
+
+    The files go first, since a full disk then has space for the result; their folder goes last,
+    since a request that has neither it nor a result counts as one that was not taken up.
+    """
     with suppress(OSError, RecordError):
         folder = stored_traces.open_trace(record, name)
-        stored_traces.remove_folder(os.path.join(folder.path, RAW))
+        raw = os.path.join(folder.path, RAW)
+        with suppress(OSError):
+            stored_traces.empty_folder(raw)
+            for file in os.listdir(folder.path):
+                if is_temporary(file):
+                    os.unlink(os.path.join(folder.path, file))
         folder.write_json(RESULT, encode(result))
+        stored_traces.remove_folder(raw)
 
 
 def _describe_missing(request: TraceRequest) -> str:

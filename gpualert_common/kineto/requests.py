@@ -9,6 +9,8 @@ from gpualert_common.structs import Struct
 LEAST_DURATION_S = 0.1
 MOST_DURATION_S = 60.0
 DEFAULT_DURATION_S = 2.0
+WRITING_S = 600.0
+"""A process that writes its trace for longer is given up."""
 
 
 class TraceRequest(Struct, frozen=True, kw_only=True):
@@ -37,7 +39,8 @@ class TraceRequest(Struct, frozen=True, kw_only=True):
 class TracedProcess(Struct, frozen=True):
     """One process of a trace.
 
-    ``rank`` is "rank:0", or "leader" in a run without ranks.  ``file`` is the name of its trace in
+    ``rank`` is "rank:0", or "leader" in a run without ranks; ``pid`` is 0 for one that the run does
+    not have.  ``file`` is the name of its trace in
     the folder; "" where there is none, and ``problem`` says why.  ``trace_bytes`` is the size of
     the trace before compression.
     """

@@ -12,9 +12,19 @@ import threading
 import time
 
 from gpualert_common.kineto.clients import LATE_S, POLL_S, Clients
-from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
+from gpualert_common.kineto.requests import (
+    WRITING_S,
+    TracedProcess,
+    TraceRequest,
+    TraceResult,
+)
 from gpualert_common.kineto.targets import Targets
-from gpualert_common.kineto.trace_files import CompressedFile, compress_trace, discard_file
+from gpualert_common.kineto.trace_files import (
+    CompressedFile,
+    DiscardedFiles,
+    compress_trace,
+    find_shortage,
+)
 from gpualert_common.processes.pidfd import Process
 
 NICENESS = 10
@@ -25,11 +35,12 @@ _SCHEDULER_S = 1.0
 """Kineto looks at its requests once a second."""
 _MARGIN_S = 2.0
 """For a process that asks late on a busy machine."""
-LEAST_FREE_BYTES = 32 << 20
-"""A disk with less is left to the training: what PyTorch has written is discarded."""
 _SILENT_S = 60.0
 """A process whose file has not grown for so long writes none."""
-_WRITING_S = 600.0
+_PREPARATION_SHARE = 5.0
+"""Of the duration: PyTorch prepares what it has recorded before it writes."""
+_COMPRESSION_S = 60.0
+"""Time for the compressions that are not complete when the run ends."""
 _RAW_NAME = "trace"
 
 
@@ -40,6 +51,7 @@ class _Part:
         self.rank = rank
         self.process = process
         self.is_configured = False
+        self.has_ended = False
         self.compression: threading.Thread | None = None
         self.stored = CompressedFile()
         self.is_over = False
@@ -83,12 +95,16 @@ class TraceSession:
         parts = (_Part(rank, process) for rank, process in targets.processes.items())
         self._parts = {part.process.pid: part for part in parts}
         self._leave_out_others()
-        self._asked_until = now + POLL_S + LATE_S
         start = self._find_start(now)
         self._start = start
+        self._asked_until = start - WARM_UP_S - _SCHEDULER_S
         self.start_at = time.time() + start - now
-        self._written_until = start + request.duration_s + _SILENT_S
+        end = start + request.duration_s
+        self._written_until = end + _PREPARATION_SHARE * request.duration_s + _SILENT_S
+        self._last_written_at = end + WRITING_S
         self._raw_bytes = 0
+        self._discarded = DiscardedFiles()
+        self._shortage = ""
 
     def _leave_out_others(self) -> None:
         """Wait for no process without PyTorch: with it, it would have asked when it loaded that."""
@@ -110,7 +126,7 @@ class TraceSession:
         part = self._parts.get(pid)
         if part is None or part.is_configured or part.is_over:
             return ""
-        if time.monotonic() > self._start - WARM_UP_S - _SCHEDULER_S:
+        if time.monotonic() > self._asked_until:
             part.fail("it asked for its configuration too late; is the machine overloaded?")
             return ""
         part.is_configured = True
@@ -129,35 +145,41 @@ class TraceSession:
         """Continue; True when every process has its file, or a problem."""
         now = time.monotonic()
         names = self._list_raw(now)
-        if names and _is_full(self._raw_fd):
+        if names and not self._shortage:
+            self._shortage = find_shortage(self._raw_fd, self._raw_bytes)
+        if self._shortage:
             self._discard(names)
         for part in self._parts.values():
             if not part.is_over:
                 self._update_part(part, names, now)
-        return all(part.is_over for part in self._parts.values())
+        is_quiet = self._discarded.free(now)
+        return is_quiet and all(part.is_over for part in self._parts.values())
 
     def _update_part(self, part: _Part, names: list[str], now: float) -> None:
         if part.compression is not None:
             part.is_over = not part.compression.is_alive()
             return
-        prefix = f"{_RAW_NAME}-{part.process.pid}"
-        name = next((n for n in names if n.startswith(prefix) and n.endswith(".json")), None)
+        name = next((one for one in names if _is_trace_of(one, part.process.pid)), None)
         if name is not None:
             self._compress(part, name)
         elif not part.process.is_alive:
+            part.has_ended = True
             part.fail("it ended before its trace was complete")
         elif not part.is_configured and now > self._asked_until:
             part.fail(self._explain_silence(part.process.pid))
-        elif now > self._written_until:
+        elif now > self._last_written_at or (
+            now > self._written_until
+            and not any(_is_trace_of(one, part.process.pid, ".json.tmp") for one in names)
+        ):
             part.fail("it has written no trace; does another profiler run in it?")
 
     def _discard(self, names: list[str]) -> None:
-        """Free the space of a full disk, also that of files that PyTorch goes on writing."""
-        for name in names:
-            discard_file(self._raw_fd, name)
+        """Free the space of the files; a compression in progress finds that its own ends early."""
         for part in self._parts.values():
             if not part.is_over and part.compression is None:
-                part.fail("the disk became full while it was written")
+                part.fail(self._shortage)
+        for name in names:
+            self._discarded.add(self._raw_fd, name)
 
     def _compress(self, part: _Part, name: str) -> None:
         def work() -> None:
@@ -181,8 +203,7 @@ class TraceSession:
         except OSError:
             return names  # it was renamed or removed just now
         if size > self._raw_bytes:
-            last = self._start + self._request.duration_s + _WRITING_S
-            self._written_until = min(last, max(self._written_until, now + _SILENT_S))
+            self._written_until = max(self._written_until, now + _SILENT_S)
         self._raw_bytes = size
         return names
 
@@ -191,16 +212,37 @@ class TraceSession:
         client = self._clients.find(pid)
         if client is not None:
             silent_s = time.monotonic() - client.asked_at
+            if not client.is_idle and silent_s < POLL_S + LATE_S:
+                return "another profiler runs in it"
             return f"it has not asked for a configuration for {silent_s:.0f} s: is it stopped?"
         return (
             "its PyTorch never asked for a configuration: it is older than 2.0, or built without "
             "Kineto, or changed its environment"
         )
 
+    @property
+    def ended_pids(self) -> list[int]:
+        """The processes that ended before their traces were complete."""
+        return [part.process.pid for part in self._parts.values() if part.has_ended]
+
     def finish(self) -> TraceResult:
-        """Return the result, and release what the trace holds."""
-        found = tuple(part.describe() for part in self._parts.values())
+        """Return the result, and release what the trace holds.
+
+        At the end of the run it waits for compressions in progress, and begins those of files that
+        are complete.
+        """
+        self.update()
+        deadline = time.monotonic() + _COMPRESSION_S
+        for part in self._parts.values():
+            if part.compression is not None and part.compression.ident is not None:
+                part.compression.join(max(0.0, deadline - time.monotonic()))
+        missing = (
+            TracedProcess(f"rank:{one}", 0, problem="the run has no such rank on this machine")
+            for one in self._targets.missing
+        )
+        found = (*(part.describe() for part in self._parts.values()), *missing)
         self._targets.close()
+        self._discarded.close()
         os.close(self._raw_fd)
         os.close(self._folder_fd)
         return TraceResult(
@@ -208,6 +250,7 @@ class TraceSession:
         )
 
 
-def _is_full(fd: int) -> bool:
-    status = os.fstatvfs(fd)
-    return status.f_bavail * status.f_frsize < LEAST_FREE_BYTES
+def _is_trace_of(name: str, pid: int, ending: str = ".json") -> bool:
+    """True for the name of a complete file of a process: PyTorch appends the number once more."""
+    prefix = f"{_RAW_NAME}-{pid}"
+    return name.startswith(prefix) and name.endswith(ending) and not name[len(prefix)].isdigit()

@@ -91,11 +91,14 @@ def open_trace(record: Record, name: str) -> Directory:
 
 
 def add_request(record: Record, request: TraceRequest) -> str:
-    """Add a request to the record, as a whole; return the name of the trace.  Raises OSError."""
+    """Add a request to the record, as a whole; return the name of the trace.  Raises OSError.
+
+    The daemon sees that ``traces/`` has changed, which it does only once.
+    """
     traces = os.path.join(record.path, TRACES)
     make_directory(traces)
     name = f"{time.strftime(_NAME, time.gmtime(request.at))}-{int(request.at * 1000) % 1000:03d}"
-    hidden = os.path.join(traces, f".{name}.{os.getpid()}")
+    hidden = os.path.join(record.path, f".{TRACES}.{name}.{os.getpid()}")
     os.mkdir(hidden, 0o700)
     try:
         Directory.open(hidden).write_json(REQUEST, encode(request))
@@ -113,15 +116,21 @@ def remove_trace(record: Record, name: str) -> None:
 
 def remove_folder(path: str) -> None:
     """Remove a folder with all in it, if there is one.  Raises OSError."""
+    if empty_folder(path):
+        os.rmdir(path)
+
+
+def empty_folder(path: str) -> bool:
+    """Remove all that is in a folder; False if there is no such folder.  Raises OSError."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
-        return
+        return False
     try:
         remove_all(fd)
     finally:
         os.close(fd)
-    os.rmdir(path)
+    return True
 
 
 def measure_traces(record: Record) -> int:

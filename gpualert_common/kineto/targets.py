@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
+from gpualert_common.processes.launchers import find_launcher
 from gpualert_common.processes.pidfd import Process
-from gpualert_common.processes.procfs import read
+from gpualert_common.processes.procfs import ProcessStat, read, read_command
 from gpualert_common.processes.ranks import RankProcesses, find_leader_worker
 from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.structs import Struct, field
@@ -17,11 +18,13 @@ _TORCH_LIBRARY = b"/libtorch"
 class Targets(Struct, frozen=True):
     """Processes by their ranks, "rank:0", each pinned by a pidfd that :meth:`close` gives back.
 
-    ``without_torch`` are the numbers of those that have not loaded PyTorch.
+    ``without_torch`` are the numbers of those that have not loaded PyTorch, ``missing`` the ranks
+    that were chosen and are not there.
     """
 
     processes: dict[str, Process] = field(default_factory=dict)
     without_torch: frozenset[int] = frozenset()
+    missing: tuple[int, ...] = ()
 
     def close(self) -> None:
         """Close the pidfds."""
@@ -29,8 +32,10 @@ class Targets(Struct, frozen=True):
             process.close()
 
 
-def find_targets(leader: int, marker: str, ranks: Sequence[int]) -> Targets:
-    """Return the chosen ranks of a run.
+def find_targets(
+    leader: int, marker: str, ranks: Sequence[int], askers: Container[int] = ()
+) -> Targets:
+    """Return the chosen ranks of a run; ``askers`` are the processes that ask for a configuration.
 
     Without ranks it is the program that the leader runs, as "leader"; a worker of a data loader is
     no rank.  Raises OSError when descriptors ran out.
@@ -38,7 +43,7 @@ def find_targets(leader: int, marker: str, ranks: Sequence[int]) -> Targets:
     members = SampledTree(leader, marker).members()
     workers = RankProcesses().find_workers(members, most=MOST_TARGETS)
     if not workers:
-        worker = find_leader_worker(leader, members)
+        worker = _find_program(leader, members, askers)
         workers = {} if worker is None else {"leader": worker}
     found = {}
     for name, stat in workers.items():
@@ -51,7 +56,28 @@ def find_targets(leader: int, marker: str, ranks: Sequence[int]) -> Targets:
         else:
             process.close()
     without = [one.pid for one in found.values() if has_torch(one.pid) is False]
-    return Targets(found, frozenset(without))
+    numbers = {_read_number(name) for name in found}
+    missing = [one for one in ranks if one not in numbers][:MOST_TARGETS]
+    return Targets(found, frozenset(without), tuple(missing))
+
+
+def _find_program(
+    leader: int, members: Mapping[int, ProcessStat], askers: Container[int]
+) -> ProcessStat | None:
+    """Return the program of a run without ranks: the leader's, or one that a launcher started.
+
+    A launcher may ask, too, as it may import PyTorch.  Of those that ask, the first that is no
+    launcher is no worker of a data loader, which its program starts.
+    """
+    worker = find_leader_worker(leader, members)
+    programs = [
+        one
+        for one in members.values()
+        if one.is_live and one.pid in askers and not find_launcher(read_command(one.pid))
+    ]
+    if worker in programs:
+        return worker
+    return min(programs, key=lambda one: (one.start_ticks, one.pid), default=worker)
 
 
 def has_torch(pid: int) -> bool | None:

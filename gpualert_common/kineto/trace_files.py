@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 
 from gpualert_common.record.files import OPEN_FLAGS, open_file, write_all
 from gpualert_common.structs import Struct
@@ -15,8 +17,15 @@ _LEVEL = 3
 """Twice as fast as the default, for files that are a sixth larger."""
 _GZIP = 16 + zlib.MAX_WBITS
 _TAIL_BYTES = 64
+_TEMPORARY = ".tmp"
 MOST_TRACE_BYTES = 4 << 30
 """Limit of one process: more than a minute of a training that is traced with its stacks."""
+MOST_RAW_BYTES = 16 << 30
+"""Limit of all processes together, before compression."""
+LEAST_FREE_BYTES = 256 << 20
+"""Free space of the disk that a trace leaves to the training."""
+_QUIET_S = 10.0
+"""A process that has not written for so long into a file that is discarded writes no more."""
 
 
 class CompressedFile(Struct, frozen=True):
@@ -31,7 +40,7 @@ def compress_trace(raw_fd: int, name: str, folder_fd: int, target: str) -> Compr
 
     A file that ends early, since the disk was full, is not kept.
     """
-    temporary = f".{target}.tmp"
+    temporary = f".{target}{_TEMPORARY}"
     try:
         source = open_file(raw_fd, name)
     except OSError as error:
@@ -51,17 +60,57 @@ def compress_trace(raw_fd: int, name: str, folder_fd: int, target: str) -> Compr
     return CompressedFile(size)
 
 
-def discard_file(dir_fd: int, name: str) -> None:
-    """Remove a file, and free its space even while a process writes to it."""
-    try:
-        fd = os.open(name, os.O_WRONLY | OPEN_FLAGS, dir_fd=dir_fd)
+def is_temporary(name: str) -> bool:
+    """True for the name of a file that :func:`compress_trace` has not completed."""
+    return name.startswith(".") and name.endswith(_TEMPORARY)
+
+
+class DiscardedFiles:
+    """Files that are removed, and whose space is freed as long as a process writes to them."""
+
+    def __init__(self) -> None:
+        self._fds: list[int] = []
+        self._written_at = float("-inf")
+
+    def add(self, dir_fd: int, name: str) -> None:
+        """Remove a file."""
         try:
-            os.ftruncate(fd, 0)
-        finally:
+            self._fds.append(os.open(name, os.O_WRONLY | OPEN_FLAGS, dir_fd=dir_fd))
+        except OSError:
+            pass  # no regular file, or gone
+        _remove(name, dir_fd)
+
+    def free(self, now: float) -> bool:
+        """Free the space that they have taken since the last call; True once they take no more."""
+        for fd in self._fds:
+            if not _has_space(fd):
+                continue
+            self._written_at = now
+            with suppress(OSError):
+                os.ftruncate(fd, 0)
+        return now > self._written_at + _QUIET_S
+
+    def close(self) -> None:
+        """Close the files."""
+        for fd in self._fds:
             os.close(fd)
-    except OSError:
-        pass  # no regular file, or gone
-    _remove(name, dir_fd)
+        self._fds.clear()
+
+
+def find_shortage(dir_fd: int, raw_bytes: int) -> str:
+    """Return the reason to discard what PyTorch has written into the folder; "" for none."""
+    if raw_bytes > MOST_RAW_BYTES:
+        return f"the files of all processes are larger than {MOST_RAW_BYTES >> 30} GiB"
+    status = os.fstatvfs(dir_fd)
+    if status.f_bavail * status.f_frsize < LEAST_FREE_BYTES:
+        return f"less than {LEAST_FREE_BYTES >> 20} MiB of the disk were free while it was written"
+    return ""
+
+
+def _has_space(fd: int) -> bool:
+    """True for a file that takes space of the disk, as only a regular one does."""
+    status = os.fstat(fd)
+    return stat.S_ISREG(status.st_mode) and status.st_blocks > 0
 
 
 def _compress(source: int, folder_fd: int, name: str) -> tuple[int, bool]:

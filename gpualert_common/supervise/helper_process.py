@@ -37,10 +37,14 @@ class StartedBefore:
         """Return 1 once it has exited, and None before."""
         if self.returncode is None and (self._fd < 0 or is_ready(self._fd)):
             self.returncode = 1
-            if self._fd >= 0:
-                os.close(self._fd)
-                self._fd = -1
+            self.close()
         return self.returncode
+
+    def close(self) -> None:
+        """Close the pidfd of a process that is watched no more."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 class HelperProcess:
@@ -103,6 +107,8 @@ class HelperProcess:
 
     def reap(self) -> None:
         """Return when a killed process is gone, or the kernel holds it back."""
+        if isinstance(self._process, StartedBefore):
+            self._process.close()
         if not self._ends_itself:
             self._await_exit(_DEATH_S)
 

@@ -62,10 +62,13 @@ def test_disk_that_becomes_full(lab: Lab, disk: Path) -> None:
     request = lab.start((*PROGRAM, "trace", "--duration", "1s"), stdout=subprocess.PIPE)
     traces = Path(run.record.path, "traces")
     until(lambda: list(traces.glob("*/raw")), "the request to be taken up")
-    fill(disk, 33 << 20)
+    fill(disk, 255 << 20)
     assert request.wait(90) == 1
     assert request.stdout is not None
-    assert b"no trace: the disk became full while it was written" in request.stdout.read()
+    assert (
+        b"no trace: less than 256 MiB of the disk were free while it was written"
+        in request.stdout.read()
+    )
     assert list(traces.glob("*/raw")) == []
     assert list(traces.glob("*/*.gz")) == []
     before = run.log()

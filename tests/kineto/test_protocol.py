@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 
 import pytest
@@ -73,5 +74,7 @@ def test_any_payload(payload: bytes) -> None:
 def test_answers() -> None:
     """An answer has the kind of its question, and its own size."""
     assert protocol.format_configuration("A=1\n") == make_datagram(b"req", b"A=1\n")
+    path = os.fsdecode(b"A=/\xff\n")
+    assert protocol.format_configuration(path) == make_datagram(b"req", b"A=/\xff\n")
     assert protocol.format_configuration("") == make_datagram(b"req", b"")
     assert protocol.format_count(1) == make_datagram(b"ctxt", struct.pack("=i", 1))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpualert_common.kineto import trace_files
-from gpualert_common.kineto.trace_files import compress_trace, discard_file
+from gpualert_common.kineto.trace_files import DiscardedFiles, compress_trace, find_shortage
 
 TARGET = "rank-0.json.gz"
 
@@ -55,17 +55,36 @@ def test_other_kinds_of_files(tmp_path: Path, folder: int) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
+    discarded = DiscardedFiles()
     for name in ("link", "pipe", "folder", "missing"):
         assert "cannot be read" in compress_trace(folder, name, folder, TARGET).problem
-        discard_file(folder, name)
+        discarded.add(folder, name)
+    assert discarded.free(0.0)
+    discarded.close()
     assert (tmp_path / "secret").read_text() == "{}"
     assert not (tmp_path / TARGET).exists()
 
 
 def test_discarded_file(tmp_path: Path, folder: int) -> None:
-    """The space of a discarded file is free although a process still writes to it."""
+    """The space of a discarded file is freed as long as a process writes to it."""
+    discarded = DiscardedFiles()
     with open(tmp_path / "raw.json.tmp", "wb", buffering=0) as file:
         file.write(b"x" * 100_000)
-        discard_file(folder, "raw.json.tmp")
-        assert os.fstat(file.fileno()).st_blocks == 0
+        discarded.add(folder, "raw.json.tmp")
         assert os.fstat(file.fileno()).st_nlink == 0
+        for now in (0.0, 1.0):
+            file.write(b"x" * 100_000)
+            assert not discarded.free(now), "it may be written to again"
+            assert os.fstat(file.fileno()).st_blocks == 0
+        assert not discarded.free(11.0)
+        assert discarded.free(11.1)
+    discarded.close()
+
+
+def test_shortage(folder: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are discarded beyond their limit, and where they leave too little of the disk."""
+    monkeypatch.setattr(trace_files, "LEAST_FREE_BYTES", 0)
+    assert find_shortage(folder, 16 << 30) == ""
+    assert "larger than 16 GiB" in find_shortage(folder, (16 << 30) + 1)
+    monkeypatch.setattr(trace_files, "LEAST_FREE_BYTES", 1 << 62)
+    assert "of the disk were free" in find_shortage(folder, 1)

@@ -81,6 +81,8 @@ def execute(options: argparse.Namespace) -> int:
         traces = [one for one in list_traces(record) if one.result is not None]
         if not traces:
             raise UsageError(f"{record.run_id} has no traces")
+        for one in traces:
+            _complete(one)  # who asked for it was interrupted
         _print_traces(record, traces, options)
         return 0
     request = TraceRequest(
@@ -97,14 +99,19 @@ def execute(options: argparse.Namespace) -> int:
         )
 
     trace = take_trace(record, request, report_begin, is_forced=options.force)
-    problem = complete_trace(trace)
-    if problem:
-        printing.print_notes(f"gpualert: {problem}")
+    _complete(trace)
     _print_traces(record, [trace], options)
     if options.output:
         _write_output(options.output, trace)
     processes = () if trace.result is None else trace.result.processes
     return 1 if any(one.problem for one in processes) else 0
+
+
+def _complete(trace: StoredTrace) -> None:
+    """Store the analysis of a trace and the trace of all ranks, if they are missing."""
+    problem = complete_trace(trace)
+    if problem:
+        printing.print_notes(f"gpualert: {problem}")
 
 
 def _write_output(path: str, trace: StoredTrace) -> None:
@@ -158,7 +165,7 @@ def _format_trace(trace: StoredTrace) -> list[str]:
 
 
 def _format_process(one: TracedProcess) -> str:
-    name = f"{one.rank.replace(':', ' ')}, process {one.pid}"
+    name = one.rank.replace(":", " ") + (f", process {one.pid}" if one.pid else "")
     if one.problem:
         return f"{name}: no trace: {one.problem}"
     return f"{name}: {one.file} ({one.trace_bytes / 1e6:.1f} MB uncompressed)"
