@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-STEPS = 5
+STEPS = 8
+"""Steps of a mode: of fewer, a single one that a busy machine interrupts leaves a doubt."""
 DELAY_S = 0.08
 """Time by which rank 1 takes longer in the work of a mode."""
 USUAL_S = {"input": 0.02, "sleep": 0.03, "compute": 0.02}
