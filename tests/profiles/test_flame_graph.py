@@ -9,7 +9,12 @@ import pytest
 
 from gpualert_common.profiles.flame_graph import draw_flame_graph, draw_flame_part
 from gpualert_common.profiles.flame_layout import FrameTone, lay_out
+from gpualert_common.profiles.frame_trees import SampledThread, build_trees
+from gpualert_common.profiles.profile import TreeKind
+from gpualert_common.profiles.rank_texts import summarize
+from gpualert_common.profiles.sampled_stacks import ThreadStacks
 from gpualert_common.stacks.dump import StackFrame
+from gpualert_common.structs import replace
 from tests.profiles.composed_profiles import COMPUTING, LOADING, MAIN, WAITING, make_profile
 
 HOSTILE = "<script>alert(1)</script>\"'&]]>{{ 7*7 }}<svg onload=alert(1)>" + "x" * 5000
@@ -72,6 +77,20 @@ def test_part_of_a_page() -> None:
         *("svg", "g", "rect", "text", "title"),
     }
     assert not {"style", "href", "onclick"} & set(list_attributes(root))
+
+
+def test_only_other_threads() -> None:
+    """A profile without samples of a main thread has a picture and a sentence of its others."""
+    threads = [
+        SampledThread(TreeKind.THREAD, rank, ThreadStacks(9, "pin", {LOADING: 100}))
+        for rank in (0, 1)
+    ]
+    forest = build_trees(threads, [0, 1])
+    profile = replace(make_profile({}, {}), frames=forest.frames, trees=forest.trees)
+    assert "load_batch" in draw_flame_graph(profile)
+    summary = summarize(profile, "/job")
+    assert summary.startswith("thread pin of ranks 0-1 ")
+    assert summary.endswith("100 % in load_batch (data.py:41)")
 
 
 def test_hostile_names() -> None:

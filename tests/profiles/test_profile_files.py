@@ -71,7 +71,7 @@ def test_limit(record: Record) -> None:
 
 
 def test_unfinished_profiles(record: Record) -> None:
-    """The rest that a killed process left is removed, and not what another one writes now."""
+    """A folder that a killed process left is removed, and not one that a process writes now."""
     folder = Path(record.path) / PROFILES
     ended = subprocess.Popen(["true"])
     ended.wait()

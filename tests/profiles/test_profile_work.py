@@ -12,6 +12,7 @@ import pytest
 from gpualert_common.profiles.flame_graph import draw_flame_graph
 from gpualert_common.profiles.profile import Profile
 from gpualert_common.profiles.rank_differences import find_differences
+from gpualert_common.profiles.sampled_stacks import Stack
 from gpualert_common.report.profile_lines import render_profile
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.stacks.dump import StackFrame
@@ -41,8 +42,9 @@ def test_deep_stacks() -> None:
     """A tree of thousands of deep stacks of a library takes some dozen calls for each node."""
     chance = random.Random(1)
     frames = [StackFrame(f"f{n}", f"{TORCH}nn/modules/m{n % 97}.py", n + 1) for n in range(400)]
-    stacks = {(MAIN, *chance.choices(frames, k=100)): 5 for _ in range(40)}
-    profile = make_profile(stacks, {**stacks, LOADING: 100})
+    deep = [(MAIN, *chance.choices(frames, k=100)) for _ in range(40)]
+    stacks: dict[Stack, int] = {one[:size]: 5 for one in deep for size in range(2, 102)}
+    profile = make_profile(stacks, {**stacks, LOADING: 5000})
     nodes = len(profile.trees[0].nodes)
     assert nodes > 3500
     assert count_calls(lambda: find_differences(profile)) <= 50 * nodes
