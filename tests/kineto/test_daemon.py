@@ -236,6 +236,22 @@ def test_process_that_is_behind(lab: Lab) -> None:
         assert len(client.recv(100)) == 40
 
 
+def test_late_answer_during_a_trace(lab: Lab) -> None:
+    """During a trace every question gets its answer, since the next one may come too late."""
+    asking = launch_asking(lab, "refuse")
+    directory = str(read_directory(asking.record))
+    waiting = lab.start((*PROGRAM, "trace", "--duration", "100ms"))
+    until(lambda: list(Path(asking.record.path, "traces").glob("*/raw")), "the request")
+    with open_client(directory) as client:
+        for _question in range(2):
+            send_question(client, directory, os.getpid())
+            select.select([client], [], [], 5)
+            select.select([], [], [], 0.5)
+        for _answer in range(2):
+            assert len(client.recv(100)) == 40
+    waiting.kill()
+
+
 def test_survivors(lab: Lab, sockets: Path) -> None:
     """The daemon stays for a process that outlives its run, and ends with it."""
     program = " ".join(ASKING)
