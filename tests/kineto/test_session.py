@@ -67,12 +67,14 @@ def finish(session: TraceSession) -> TracedProcess:
 def test_trace_of_another_process(training: Training) -> None:
     """A process does not get the trace of one whose number begins with its own."""
     pid = training.process.pid
+    other = pid * 10 + 1
     session = training.begin()
-    training.write(pid * 10 + 1)
+    training.write(other)
     assert not session.update()
     training.write(pid)
     until(session.update, "the trace of the process itself")
     assert finish(session).file == "rank-0.json.gz"
+    assert [one.name for one in training.raw.iterdir()] == [f"trace-{other}_{other}.json"]
 
 
 def test_run_that_ends_while_a_trace_is_compressed(training: Training) -> None:
