@@ -141,7 +141,7 @@ def test_second_request(lab: Lab) -> None:
 
 def test_strangers(lab: Lab) -> None:
     """A process that is none of the run gets an empty answer, and hostile datagrams none."""
-    asking = launch_asking(lab, "refuse")
+    asking = launch_asking(lab, "silent")  # it would still get one
     directory = str(read_directory(asking.record))
     waiting = lab.start((*PROGRAM, "trace", "--duration", "100ms"))
     until(lambda: list(Path(asking.record.path, "traces").glob("*/raw")), "the request")
@@ -234,6 +234,22 @@ def test_process_that_is_behind(lab: Lab) -> None:
         until(is_answer_left_out, "a question without an answer")
         send_question(client, directory, os.getpid())
         assert len(client.recv(100)) == 40
+
+
+def test_late_answer_during_a_trace(lab: Lab) -> None:
+    """During a trace every question gets its answer, since the next one may come too late."""
+    asking = launch_asking(lab, "refuse")
+    directory = str(read_directory(asking.record))
+    waiting = lab.start((*PROGRAM, "trace", "--duration", "100ms"))
+    until(lambda: list(Path(asking.record.path, "traces").glob("*/raw")), "the request")
+    with open_client(directory) as client:
+        for _question in range(2):
+            send_question(client, directory, os.getpid())
+            select.select([client], [], [], 5)
+            select.select([], [], [], 0.5)
+        for _answer in range(2):
+            assert len(client.recv(100)) == 40
+    waiting.kill()
 
 
 def test_survivors(lab: Lab, sockets: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -9,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common import trace_request
+from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
 from gpualert_common.kineto.clients import Clients
 from gpualert_common.kineto.requested_trace import RequestedTrace, fail_unfinished
-from gpualert_common.kineto.requests import TraceRequest, TraceResult
+from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
 from gpualert_common.kineto.stored_traces import add_request, list_traces, open_trace
 from gpualert_common.record import Record
-from gpualert_common.trace_request import only_request
+from gpualert_common.trace_request import complete_trace, only_request
 from tests.supervised import until
 
 
@@ -101,3 +105,21 @@ def test_request_while_a_trace_completes(record: Record) -> None:
     with only_request(record):
         assert [one.name for one in list_traces(record)] == [name]
     assert not Path(record.path, "traces", forsaken).exists()
+
+
+def test_merge_without_space(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traces are not merged on a disk that has too little space for it; with space they are."""
+    name = add_request(record, TraceRequest(at=1.0))
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 1}
+    text = json.dumps({"baseTimeNanoseconds": 0, "traceEvents": [event]})
+    path = open_folder(record, name) / "rank-0.json.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    process = TracedProcess("rank:0", 1, path.name, len(text))
+    open_trace(record, name).write_json("result.json", encode(TraceResult(processes=(process,))))
+    (trace,) = list_traces(record)
+    with monkeypatch.context() as patched:
+        patched.setattr(trace_request, "LEAST_FREE_BYTES", 1 << 62)
+        assert "not merged: the disk has too little space" in complete_trace(trace)
+    assert not trace.merged_path
+    assert complete_trace(trace) == ""
+    assert trace.merged_path

@@ -32,11 +32,11 @@ class Training:
         self.raw.mkdir()
         self.clients = Clients()
 
-    def begin(self, duration_s: float = 0.1) -> TraceSession:
-        """Return a session of this process."""
+    def begin(self, duration_s: float = 0.1, *, missing: tuple[int, ...] = ()) -> TraceSession:
+        """Return a session of this process; of the chosen ranks, these are missing."""
         process = Process.open(self.process.pid)
         assert process is not None
-        targets = Targets({"rank:0": process})
+        targets = Targets({"rank:0": process}, missing=missing)
         request = TraceRequest(at=1.0, duration_s=duration_s)
         return TraceSession(request, targets, self.clients, str(self.path), str(self.raw))
 
@@ -67,12 +67,14 @@ def finish(session: TraceSession) -> TracedProcess:
 def test_trace_of_another_process(training: Training) -> None:
     """A process does not get the trace of one whose number begins with its own."""
     pid = training.process.pid
+    other = pid * 10 + 1
     session = training.begin()
-    training.write(pid * 10 + 1)
+    training.write(other)
     assert not session.update()
     training.write(pid)
     until(session.update, "the trace of the process itself")
     assert finish(session).file == "rank-0.json.gz"
+    assert [one.name for one in training.raw.iterdir()] == [f"trace-{other}_{other}.json"]
 
 
 def test_run_that_ends_while_a_trace_is_compressed(training: Training) -> None:
@@ -94,6 +96,17 @@ def test_process_that_ended(training: Training) -> None:
     assert session.update()
     assert session.ended_pids == [training.process.pid]
     assert "it ended before" in finish(session).problem
+
+
+def test_missing_rank(training: Training) -> None:
+    """A chosen rank that is not there has its reason, and the others have their traces."""
+    session = training.begin(missing=(7,))
+    training.write(training.process.pid)
+    until(session.update, "the trace")
+    found, missing = session.finish().processes
+    assert found.file
+    assert (missing.rank, missing.pid, missing.file) == ("rank:7", 0, "")
+    assert missing.problem == "the run has no such rank on this machine"
 
 
 def test_other_profiler(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:

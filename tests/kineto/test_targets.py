@@ -62,9 +62,10 @@ def test_program_that_starts_others(launched: tuple[int, int]) -> None:
 
 def test_missing_ranks() -> None:
     """Chosen ranks that the run does not have are named."""
-    with subprocess.Popen(["sleep", "600"], env={**os.environ, "RANK": "3"}) as rank:
-        targets = find_targets(rank.pid, "no marker", (0, 3, 7))
-        assert list(targets.processes) == ["rank:3"]
-        assert targets.missing == (0, 7)
-        targets.close()
-        rank.kill()
+    rank = subprocess.Popen(["sleep", "600"], env={**os.environ, "RANK": "3"})
+    targets = find_targets(rank.pid, "no marker", (0, 3, 7))
+    targets.close()
+    rank.kill()
+    rank.wait()
+    assert list(targets.processes) == ["rank:3"]
+    assert targets.missing == (0, 7)
