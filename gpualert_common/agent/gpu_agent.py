@@ -12,7 +12,7 @@ import select
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from gpualert_common.abandoned_runs import start_recovery
 from gpualert_common.agent.agent_status import AgentStatus, GroupStatus, StatusFile
@@ -189,12 +189,10 @@ class GpuAgent:
 
     def _resume(self) -> None:
         """Continue the records that an earlier agent left; have those of ended groups completed."""
-        for pid in list_unended(self._state_dir):
-            with suppress(UsageError):
-                leader = read_foreign_process(pid)
-                group = find_group(pid)
-                if group is not None and group.leader.pid == pid and group.key not in self._groups:
-                    self._begin(group, leader.pid)
+        for pid, output_pid in list_unended(self._state_dir):
+            group = find_group(pid)
+            if group is not None and group.leader.pid == pid and group.key not in self._groups:
+                self._begin(group, output_pid)
         before = self._status_file.read_groups()
         for watched in self._groups.values():
             known = before.get(watched.record.run_id)
