@@ -5,6 +5,8 @@ A watch that is started again continues with those that still live.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpualert_common.quantities import is_number
 from gpualert_common.record import Event, Record
 from gpualert_common.structs import Struct
@@ -50,6 +52,13 @@ def read_history(record: Record) -> WatchHistory:
             code = event.fields.get("code")
             codes.append(int(code) if is_number(code) else None)
     return WatchHistory(tuple(unended), tuple(codes), output_of)
+
+
+def combine_codes(codes: Iterable[int | None]) -> int | None:
+    """Return the status of a group: the first failure, None if one is not known, else 0."""
+    known = list(codes)
+    failure = next((code for code in known if code), None)
+    return failure if failure is not None else (None if None in known or not known else 0)
 
 
 def _read_identity(event: Event, pid_name: str, start_name: str) -> Identity | None:

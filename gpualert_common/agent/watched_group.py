@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
@@ -23,10 +23,9 @@ from gpualert_common.agent.watch_history import (
     PROCESS_ENDED,
     PROCESS_WATCHED,
     Identity,
+    combine_codes,
     read_history,
 )
-from gpualert_common.agent.watch_spec import make_watch_spec
-from gpualert_common.agent.watched_records import prepare_watch
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.launch.preparation import PreparedRun
 from gpualert_common.processes.marker import run_marker
@@ -36,7 +35,6 @@ from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import STACKS_WANTED, WARNING_RAISED, Event
 from gpualert_common.run_hooks import RunHooks
-from gpualert_common.settings import Setting
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.captures import DUMP_DEADLINE_S, CaptureRequest, Captures
 from gpualert_common.supervise.record_writer import RecordWriter
@@ -55,24 +53,6 @@ _MOST_LOG_BYTES = 32 << 20
 """Of one log: nobody chose these runs one by one, and the file itself is still there."""
 _CHECKED_EVERY = 2
 """Samples between two checks for warnings, 20 s: they are about minutes."""
-
-
-def begin_watch(
-    group: FoundGroup, outputs: Outputs, settings: Mapping[str, Setting]
-) -> WatchedGroup:
-    """Return the watch over a group, which has the outputs from then on.
-
-    If that fails, for any reason, it raises, and nothing stays open.
-    """
-    with ExitStack() as undo:
-        undo.callback(outputs.close)
-        spec = make_watch_spec(group.leader, outputs, settings, name=None)
-        prepared = prepare_watch(spec, group.leader, outputs)
-        undo.callback(prepared.record.release_own_lock)
-        undo.callback(prepared.close)
-        watched = WatchedGroup(group, spec, prepared, outputs)
-        undo.pop_all()
-    return watched
 
 
 class WatchedGroup:
@@ -312,10 +292,3 @@ class WatchedGroup:
             top.close()
         self._tops = []
         self.record.release_own_lock()
-
-
-def combine_codes(codes: Iterable[int | None]) -> int | None:
-    """Return the status of a group: the first failure, None if one is not known, else 0."""
-    known = list(codes)
-    failure = next((code for code in known if code), None)
-    return failure if failure is not None else (None if None in known or not known else 0)

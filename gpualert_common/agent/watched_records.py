@@ -59,10 +59,10 @@ def find_unended(process: ForeignProcess, state_dir: str | None) -> Record | Non
     return None
 
 
-def list_unended(state_dir: str | None) -> list[tuple[int, int]]:
+def list_unended(state_dir: str | None) -> list[tuple[Identity, int]]:
     """Return a live process of each record that has no end, and that nobody watches any more.
 
-    The second number is the process whose output was copied.
+    With each is the number of the process whose output was copied.
     """
     found = []
     for place in list_places(state_dir):
@@ -74,10 +74,11 @@ def list_unended(state_dir: str | None) -> list[tuple[int, int]]:
                 record.close()
             except (GPUAlertError, OSError):
                 continue
-            pid = None if is_held else next(filter(None, map(_find_live, history.unended)), None)
-            if pid is not None:
+            process = next(filter(_is_live, history.unended), None)
+            if process is not None and not is_held:
                 output_of = history.output_of
-                found.append((pid, (output_of and _find_live(output_of)) or pid))
+                is_other = output_of is not None and _is_live(output_of)
+                found.append((process, output_of[0] if output_of and is_other else process[0]))
     return found
 
 
@@ -92,9 +93,9 @@ def read_unended(record: Record) -> WatchHistory:
     return read_history(record)
 
 
-def _find_live(identity: Identity) -> int | None:
-    stat = read_stat(identity[0])
-    return stat.pid if stat is not None and stat.is_live and stat.identity == identity else None
+def _is_live(process: Identity) -> bool:
+    stat = read_stat(process[0])
+    return stat is not None and stat.is_live and stat.identity == process
 
 
 def _reopen(record: Record, outputs: Outputs) -> PreparedRun:

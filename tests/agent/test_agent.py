@@ -165,7 +165,7 @@ def test_number_that_is_used_again(lab: Lab) -> None:
     agent.process.kill()
     agent.process.wait()
     until(lambda: not record.is_held, "the agent to let go")
-    assert list_unended(str(lab.state)) == [(pid, pid)]
+    assert [output for _process, output in list_unended(str(lab.state))] == [pid]
     events = Path(record.path) / EVENTS
     events.write_text(events.read_text().replace('"start_ticks": ', '"start_ticks": 1'))
     assert list_unended(str(lab.state)) == []

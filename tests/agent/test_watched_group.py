@@ -18,7 +18,8 @@ from gpualert_common.agent.foreign_process import read_foreign_process
 from gpualert_common.agent.gpu_agent import MOST_GROUPS, has_room
 from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
 from gpualert_common.agent.output_files import open_log, open_outputs
-from gpualert_common.agent.watched_group import WatchedGroup, begin_watch
+from gpualert_common.agent.watch_begin import begin_watch
+from gpualert_common.agent.watched_group import WatchedGroup
 from gpualert_common.agent.watched_records import list_unended
 from gpualert_common.errors import UsageError
 from gpualert_common.settings import load_settings
@@ -118,7 +119,7 @@ def test_several_processes_of_a_group(lab: Lab, rank: int, is_seen: bool) -> Non
         group.close()
     else:
         os.waitpid(rank, 0)
-    assert list_unended(str(lab.state)) == [(other.pid, other.pid)]
+    assert [pid for (pid, _start), _output in list_unended(str(lab.state))] == [other.pid]
     again = begin(lab, other.pid)
     assert again.record.path == group.record.path
     other.communicate()
