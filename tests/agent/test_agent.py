@@ -198,6 +198,14 @@ def test_stop_on_request(lab: Lab) -> None:
     assert not is_alive(pid)
 
 
+def test_service_keeps_its_records() -> None:
+    """The service writes to the directory that systemd makes for it, which its restart keeps."""
+    unit = Path("examples/systemd/gpualert-agent.service").read_text().splitlines()
+    (directory,) = (one.partition("=")[2] for one in unit if one.startswith("StateDirectory="))
+    (command,) = (one for one in unit if one.startswith("ExecStart="))
+    assert command.endswith(f" agent --state-dir /var/lib/{directory}")
+
+
 @pytest.mark.e2e
 def test_one_agent_at_a_time(lab: Lab) -> None:
     """A second agent of one state directory is an error, and so is a machine without GPUs."""
