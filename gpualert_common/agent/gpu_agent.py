@@ -11,17 +11,19 @@ import resource
 import select
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from gpualert_common.abandoned_runs import start_recovery
 from gpualert_common.agent.agent_status import AgentStatus, GroupStatus, StatusFile
-from gpualert_common.agent.foreign_process import ForeignProcess, read_foreign_process
-from gpualert_common.agent.gpu_use import HeldGpu
-from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind, find_group
+from gpualert_common.agent.discovery import Discovery
+from gpualert_common.agent.gpu_use import HeldGpu, read_used_bytes
+from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
 from gpualert_common.agent.old_records import remove_old_records
-from gpualert_common.agent.output_files import Outputs, open_outputs
-from gpualert_common.agent.watched_group import WatchedGroup, begin_watch
+from gpualert_common.agent.output_files import Outputs
+from gpualert_common.agent.watch_begin import begin_watch
+from gpualert_common.agent.watch_history import Identity
+from gpualert_common.agent.watched_group import WatchedGroup
 from gpualert_common.agent.watched_records import list_unended
 from gpualert_common.api import make_spec
 from gpualert_common.errors import UsageError
@@ -31,8 +33,6 @@ from gpualert_common.processes.procfs import read_stat
 from gpualert_common.record_locations import choose_state_dir, list_places
 from gpualert_common.settings import Setting
 from gpualert_common.telemetry.source import (
-    Sample,
-    SourceEvent,
     SourceUnavailableError,
 )
 from gpualert_common.telemetry.sources.nvml import Nvml
@@ -56,7 +56,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Identity = tuple[int, int]
 UsedBytes = Mapping[str, float]
 
 
@@ -86,6 +85,7 @@ class GpuAgent:
         self._keys: dict[Identity, GroupKey] = {}
         """The group of each process that uses a GPU."""
         self._candidates: set[Identity] = set()
+        self._discovery = Discovery()
         self._turns = 0
         self._clean_due = 0.0
         self._problems: set[str] = set()
@@ -145,6 +145,7 @@ class GpuAgent:
         found: dict[GroupKey, dict[str, float]] = {}
         present: dict[Identity, GroupKey] = {}
         candidates: set[Identity] = set()
+        deadline = time.monotonic() + _ANSWER_S
         for pid, sizes in used.items():
             stat = read_stat(pid)
             if stat is None or not stat.is_live:
@@ -153,30 +154,47 @@ class GpuAgent:
             if key is None and stat.identity not in self._candidates:
                 candidates.add(stat.identity)  # it must last for two turns
                 continue
-            key = key or self._find_key(pid)
+            key = key or self._find_key(stat.identity, deadline)
+            if key is None:
+                candidates.add(stat.identity)
+                continue
             present[stat.identity] = key
             total = found.setdefault(key, {})
             for gpu, size in sizes.items():
                 total[gpu] = total.get(gpu, 0.0) + size
         self._keys, self._candidates = present, candidates
+        self._discovery.forget(candidates)
         return found
 
-    def _find_key(self, pid: int) -> GroupKey:
-        """Return the group of a process that is watched from now on."""
-        group = find_group(pid)
-        if group is None or os.geteuid() not in (0, group.leader.uid):
+    def _find_key(self, process: Identity, deadline: float) -> GroupKey | None:
+        """Return the group of a process, watched from now on; None while it is not known."""
+        try:
+            found = self._discovery.find(process, process[0], deadline)
+        except TimeoutError:
+            return None
+        except Exception as error:  # noqa: BLE001 - the boundary of each process
+            self._complain(f"process {process[0]} is not watched: {error}")
+            return _UNWATCHED
+        group = found.group
+        key = _UNWATCHED if group is None else self._find_place(group)
+        if group is not None and key is None:
+            return group.key if self._begin(group, found.outputs) else _UNWATCHED
+        found.outputs.close()
+        return key
+
+    def _find_place(self, group: FoundGroup) -> GroupKey | None:
+        """Return the group that a process joins; None if it begins one."""
+        if os.geteuid() not in (0, group.leader.uid):
             return _UNWATCHED
         known = self._groups.get(group.key)
         if known is not None:
             known.add_top(group.leader.pid, group.leader.start_ticks)
             return group.key
-        if not has_room([one.group.leader.uid for one in self._groups.values()], group.leader.uid):
-            return _LEFT_OUT
-        return group.key if self._begin(group, pid) else _UNWATCHED
+        users = [one.group.leader.uid for one in self._groups.values()]
+        return None if has_room(users, group.leader.uid) else _LEFT_OUT
 
-    def _begin(self, group: FoundGroup, pid: int) -> bool:
+    def _begin(self, group: FoundGroup, outputs: Outputs) -> bool:
         """Begin to watch a group; False if that is not possible now."""
-        outputs = _open_any_outputs(group.leader, pid)
         try:
             watched = begin_watch(group, outputs, self._settings)
         except Exception as error:  # noqa: BLE001 - the boundary of each group
@@ -189,12 +207,15 @@ class GpuAgent:
 
     def _resume(self) -> None:
         """Continue the records that an earlier agent left; have those of ended groups completed."""
-        for pid in list_unended(self._state_dir):
-            with suppress(UsageError):
-                leader = read_foreign_process(pid)
-                group = find_group(pid)
-                if group is not None and group.leader.pid == pid and group.key not in self._groups:
-                    self._begin(group, leader.pid)
+        for process, output_pid in list_unended(self._state_dir):
+            with suppress(Exception):  # one that does not answer is found by its GPU, later
+                deadline = time.monotonic() + _ANSWER_S
+                found = self._discovery.find(process, output_pid, deadline)
+                group = found.group
+                if group is None or group.leader.pid != process[0] or group.key in self._groups:
+                    found.outputs.close()
+                else:
+                    self._begin(group, found.outputs)
         before = self._status_file.read_groups()
         for watched in self._groups.values():
             known = before.get(watched.record.run_id)
@@ -248,16 +269,6 @@ class GpuAgent:
             self._complain(f"the status cannot be written: {error.strerror}")
 
 
-def read_used_bytes(output: Iterable[Sample | SourceEvent]) -> dict[int, dict[str, float]]:
-    """Return the bytes of each process on each GPU, by NVML's samples."""
-    found: dict[int, dict[str, float]] = {}
-    for one in output:
-        gpu, separator, pid = one.of.partition("/pid:")
-        if separator and isinstance(one, Sample) and pid.isdecimal():
-            found.setdefault(int(pid), {})[gpu] = one.values.get("memory_used_bytes", 0.0)
-    return found
-
-
 def describe_group(group: WatchedGroup) -> GroupStatus:
     """Return the status of a group."""
     leader = group.group.leader
@@ -287,15 +298,3 @@ def _raise_descriptor_limit() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
-
-
-def _open_any_outputs(leader: ForeignProcess, pid: int) -> Outputs:
-    """Return the files of the leader's output; else those of the process that uses the GPU."""
-    outputs = open_outputs(leader)
-    if outputs.problem is None or pid == leader.pid:
-        return outputs
-    try:
-        found = open_outputs(read_foreign_process(pid))
-    except UsageError:
-        return outputs
-    return outputs if found.problem is not None else found

@@ -61,3 +61,13 @@ class GpuUse:
             return None
         before = self.held.get(gpu)
         return now if before is None or before.idle_since is None else before.idle_since
+
+
+def read_used_bytes(output: Iterable[Sample | SourceEvent]) -> dict[int, dict[str, float]]:
+    """Return the bytes of each process on each GPU, by NVML's samples."""
+    found: dict[int, dict[str, float]] = {}
+    for one in output:
+        gpu, separator, pid = one.of.partition("/pid:")
+        if separator and isinstance(one, Sample) and pid.isdecimal():
+            found.setdefault(int(pid), {})[gpu] = one.values.get("memory_used_bytes", 0.0)
+    return found

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
+from gpualert_common.agent.watch_history import MADE_BY_AGENT
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.record import EXIT, Record
 from gpualert_common.record_locations import open_records
 from gpualert_common.removal import measure_size, remove_record
 
-MADE_BY_AGENT = "watched_by_agent"
-"""Event: an agent begins, or continues, to watch the process of the record."""
 MOST_RECORDS = 1000
 """Ended ones that are kept: weeks of a busy node.  Those of other runs never count."""
 MOST_RECORDS_BYTES = 10 << 30

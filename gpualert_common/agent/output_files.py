@@ -25,10 +25,14 @@ class OutputFile(Struct, frozen=True):
 
 
 class Outputs(Struct, frozen=True):
-    """The files of a process's output, one for each log; or the reason why there is none."""
+    """The files of a process's output, one for each log; or the reason why there is none.
+
+    ``of`` are number and start of the process.
+    """
 
     files: tuple[OutputFile, ...] = ()
     problem: str | None = None
+    of: tuple[int, int] | None = None
 
     @property
     def streams(self) -> Streams:
@@ -60,7 +64,8 @@ def open_outputs(process: ForeignProcess) -> Outputs:
         os.close(found.pop()[0])
     names: tuple[LogName, ...] = ("stdout.log", "stderr.log")
     logs = names if len(found) == 2 else ("output.log",)
-    return Outputs(tuple(OutputFile(log, *one) for log, one in zip(logs, found, strict=True)))
+    files = tuple(OutputFile(log, *one) for log, one in zip(logs, found, strict=True))
+    return Outputs(files, of=(process.pid, process.start_ticks))
 
 
 def open_log(path: str, process: ForeignProcess) -> Outputs:

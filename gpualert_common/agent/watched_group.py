@@ -11,16 +11,21 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
 from gpualert_common.agent.grouping import FoundGroup
-from gpualert_common.agent.old_records import MADE_BY_AGENT
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
-from gpualert_common.agent.watch_spec import make_watch_spec
-from gpualert_common.agent.watched_records import prepare_watch
+from gpualert_common.agent.watch_history import (
+    MADE_BY_AGENT,
+    PROCESS_ENDED,
+    PROCESS_WATCHED,
+    Identity,
+    combine_codes,
+    read_history,
+)
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.launch.preparation import PreparedRun
 from gpualert_common.processes.marker import run_marker
@@ -30,7 +35,6 @@ from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import STACKS_WANTED, WARNING_RAISED, Event
 from gpualert_common.run_hooks import RunHooks
-from gpualert_common.settings import Setting
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.captures import DUMP_DEADLINE_S, CaptureRequest, Captures
 from gpualert_common.supervise.record_writer import RecordWriter
@@ -49,24 +53,6 @@ _MOST_LOG_BYTES = 32 << 20
 """Of one log: nobody chose these runs one by one, and the file itself is still there."""
 _CHECKED_EVERY = 2
 """Samples between two checks for warnings, 20 s: they are about minutes."""
-
-
-def begin_watch(
-    group: FoundGroup, outputs: Outputs, settings: Mapping[str, Setting]
-) -> WatchedGroup:
-    """Return the watch over a group, which has the outputs from then on.
-
-    If that fails, for any reason, it raises, and nothing stays open.
-    """
-    with ExitStack() as undo:
-        undo.callback(outputs.close)
-        spec = make_watch_spec(group.leader, outputs, settings, name=None)
-        prepared = prepare_watch(spec, group.leader, outputs)
-        undo.callback(prepared.record.release_own_lock)
-        undo.callback(prepared.close)
-        watched = WatchedGroup(group, spec, prepared, outputs)
-        undo.pop_all()
-    return watched
 
 
 class WatchedGroup:
@@ -90,19 +76,19 @@ class WatchedGroup:
         self._classifier = RunClassifier(self.record.spec, self.record, is_live=True)
         self._dumps = Captures(self._hooks.start_capture, DUMP_DEADLINE_S)
         self._tops: list[Process] = []
-        self._codes: list[int | None] = []
+        history = read_history(self.record)
+        self._codes = list(history.codes)
+        self._recorded = set(history.unended)
         self._stop_sender: Sender | None = None
         self._samples = 0
         self._sources = self._open_sources()
         self._sampling = BackgroundCall(self._sources.sample, "group")
         self._copies = OutputCopies(prepared, outputs, _MOST_LOG_BYTES)
+        self._note_begin(outputs)
+        for identity in history.unended:
+            if not self._open_top(identity):
+                self._note_end(identity, None)
         self.add_top(group.leader.pid, group.leader.start_ticks)
-        self._writer.append_event(MADE_BY_AGENT, by_pid=os.getpid())
-        if self.record.event("launched") is None:
-            leader = group.leader
-            self._writer.append_event(
-                "launched", at=leader.started_at, pid=leader.pid, start_ticks=leader.start_ticks
-            )
 
     # -- processes ---------------------------------------------------------------------------
 
@@ -118,24 +104,51 @@ class WatchedGroup:
 
     def add_top(self, pid: int, start_ticks: int) -> None:
         """Add a process that no other one of the group started."""
-        if any(top.identity == (pid, start_ticks) for top in self._tops):
-            return
-        top = Process.open(pid)
-        stat = read_stat(pid)
-        if top is None:
-            return
-        if stat is None or stat.start_ticks != start_ticks:
-            top.close()
-            return
-        self._tops.append(top)
-        self._sources.include(stat)
+        identity = pid, start_ticks
+        if self._open_top(identity) and identity not in self._recorded:
+            self._recorded.add(identity)
+            self._writer.append_event(PROCESS_WATCHED, pid=pid, start_ticks=start_ticks)
 
     def check_tops(self) -> None:
         """Take the exit statuses of processes of the top that have exited."""
         for top in [top for top in self._tops if not top.is_alive]:
-            self._codes.append(await_exit_code(top, _CODE_S))
+            self._note_end(top.identity, await_exit_code(top, _CODE_S))
             self._tops.remove(top)
             top.close()
+
+    def _note_begin(self, outputs: Outputs) -> None:
+        leader = self.group.leader
+        output_pid, output_start_ticks = outputs.of or (None, None)
+        self._writer.append_event(
+            MADE_BY_AGENT,
+            by_pid=os.getpid(),
+            output_pid=output_pid,
+            output_start_ticks=output_start_ticks,
+        )
+        if self.record.event("launched") is None:
+            self._recorded.add((leader.pid, leader.start_ticks))
+            self._writer.append_event(
+                "launched", at=leader.started_at, pid=leader.pid, start_ticks=leader.start_ticks
+            )
+
+    def _open_top(self, identity: Identity) -> bool:
+        """Watch a process from now on; False if it has ended."""
+        if any(top.identity == identity for top in self._tops):
+            return True
+        top, stat = Process.open(identity[0]), read_stat(identity[0])
+        if top is None:
+            return False
+        if stat is None or stat.identity != identity:
+            top.close()
+            return False
+        self._tops.append(top)
+        self._sources.include(stat)
+        return True
+
+    def _note_end(self, identity: Identity, code: int | None) -> None:
+        self._codes.append(code)
+        pid, start_ticks = identity
+        self._writer.append_event(PROCESS_ENDED, pid=pid, start_ticks=start_ticks, code=code)
 
     # -- samples -----------------------------------------------------------------------------
 
@@ -279,10 +292,3 @@ class WatchedGroup:
             top.close()
         self._tops = []
         self.record.release_own_lock()
-
-
-def combine_codes(codes: Iterable[int | None]) -> int | None:
-    """Return the status of a group: the first failure, None if one is not known, else 0."""
-    known = list(codes)
-    failure = next((code for code in known if code), None)
-    return failure if failure is not None else (None if None in known or not known else 0)

@@ -6,12 +6,12 @@ import os
 
 from gpualert_common.agent.foreign_process import ForeignProcess
 from gpualert_common.agent.output_files import Outputs
+from gpualert_common.agent.watch_history import Identity, WatchHistory, read_history
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch.log_file import LogFile
 from gpualert_common.launch.preparation import PreparedRun, prepare_run
 from gpualert_common.processes.host import boot_id
 from gpualert_common.processes.procfs import read_stat
-from gpualert_common.quantities import is_number
 from gpualert_common.record import EXIT, SPEC, Record
 from gpualert_common.record.marks import UNFINISHED
 from gpualert_common.record_locations import list_places
@@ -51,7 +51,7 @@ def find_unended(process: ForeignProcess, state_dir: str | None) -> Record | Non
         for path in UNFINISHED.list_records(place):
             try:
                 record = Record.open(path)
-                if is_of(record, process):
+                if (process.pid, process.start_ticks) in read_unended(record).unended:
                     return record
                 record.close()
             except (GPUAlertError, OSError):
@@ -59,42 +59,43 @@ def find_unended(process: ForeignProcess, state_dir: str | None) -> Record | Non
     return None
 
 
-def list_unended(state_dir: str | None) -> list[int]:
-    """Return the live processes whose watch has ended, and whose records have no end."""
+def list_unended(state_dir: str | None) -> list[tuple[Identity, int]]:
+    """Return a live process of each record that has no end, and that nobody watches any more.
+
+    With each is the number of the process whose output was copied.
+    """
     found = []
     for place in list_places(state_dir):
         for path in UNFINISHED.list_records(place):
             try:
                 record = Record.open(path)
-                identity = find_watched(record)
+                history = read_unended(record)
                 is_held = record.is_held
                 record.close()
             except (GPUAlertError, OSError):
                 continue
-            stat = None if identity is None or is_held else read_stat(identity[0])
-            if stat is not None and stat.is_live and stat.identity == identity:
-                found.append(stat.pid)
+            process = next(filter(_is_live, history.unended), None)
+            if process is not None and not is_held:
+                output_of = history.output_of
+                is_other = output_of is not None and _is_live(output_of)
+                found.append((process, output_of[0] if output_of and is_other else process[0]))
     return found
 
 
-def is_of(record: Record, process: ForeignProcess) -> bool:
-    """Return True for a record about this very process that has no end.  Raises RecordError."""
-    return find_watched(record) == (process.pid, process.start_ticks)
-
-
-def find_watched(record: Record) -> tuple[int, int] | None:
-    """Return number and start of the process of a record without an end; None for another record.
+def read_unended(record: Record) -> WatchHistory:
+    """Return the history of a watch of this boot that has no end; an empty one for other records.
 
     Raises RecordError.
     """
     spec = record.spec
     if spec.supervised or spec.boot_id != boot_id() or record.has(EXIT):
-        return None
-    launched = record.event("launched")
-    if launched is None:
-        return None
-    pid, start_ticks = launched.fields.get("pid"), launched.fields.get("start_ticks")
-    return (pid, start_ticks) if is_number(pid) and is_number(start_ticks) else None
+        return WatchHistory()
+    return read_history(record)
+
+
+def _is_live(process: Identity) -> bool:
+    stat = read_stat(process[0])
+    return stat is not None and stat.is_live and stat.identity == process
 
 
 def _reopen(record: Record, outputs: Outputs) -> PreparedRun:

@@ -128,6 +128,34 @@ def test_agent_that_is_killed_continues(lab: Lab) -> None:
     assert sum(event.name == "launched" for event in first.events()) == 1
 
 
+@pytest.mark.e2e
+def test_output_of_a_rank_is_continued(lab: Lab) -> None:
+    """An agent that is started again goes on with the output of the process on the GPU, if that of
+    its leader is no file."""
+    launcher = (
+        "import subprocess, sys\n"
+        "with open('rank.log', 'wb') as file:\n"
+        f"    rank = subprocess.Popen([sys.executable, '-c', {TRAINING!r}], stdout=file)\n"
+        "open('rank.new', 'w').write(str(rank.pid))\n"
+        "import os; os.rename('rank.new', 'rank')\n"
+        "rank.wait()\n"
+    )
+    leader = start_job(lab, launcher)
+    until((lab.home / "rank").exists, "the rank")
+    agent = Agent(lab, hold(lab.home / "rank"))
+    record = agent.await_record(leader)
+    log = Path(record.log_path("output.log"))
+    until(log.read_bytes, "its output")
+    agent.process.kill()
+    agent.process.wait()
+    agent.start()
+    until(lambda: record.is_held, "the record to be continued")
+    assert record.spec.unread_output is None
+    release(lab)
+    agent.await_verdict(record)
+    assert log.read_bytes() == b"step 1 loss 0.5\nstep 2 loss 0.4\n"
+
+
 @pytest.mark.nightly
 def test_number_that_is_used_again(lab: Lab) -> None:
     """A record is not continued with another process of the same number."""
@@ -137,7 +165,7 @@ def test_number_that_is_used_again(lab: Lab) -> None:
     agent.process.kill()
     agent.process.wait()
     until(lambda: not record.is_held, "the agent to let go")
-    assert list_unended(str(lab.state)) == [pid]
+    assert [output for _process, output in list_unended(str(lab.state))] == [pid]
     events = Path(record.path) / EVENTS
     events.write_text(events.read_text().replace('"start_ticks": ', '"start_ticks": 1'))
     assert list_unended(str(lab.state)) == []
@@ -168,6 +196,14 @@ def test_stop_on_request(lab: Lab) -> None:
     assert lab.gpualert("stop", "--grace", "5s", record.run_id).returncode == 0
     assert agent.await_verdict(record).cause == "cancelled"
     assert not is_alive(pid)
+
+
+def test_service_keeps_its_records() -> None:
+    """The service writes to the directory that systemd makes for it, which its restart keeps."""
+    unit = Path("examples/systemd/gpualert-agent.service").read_text().splitlines()
+    (directory,) = (one.partition("=")[2] for one in unit if one.startswith("StateDirectory="))
+    (command,) = (one for one in unit if one.startswith("ExecStart="))
+    assert command.endswith(f" agent --state-dir /var/lib/{directory}")
 
 
 @pytest.mark.e2e

@@ -95,6 +95,7 @@ def test_alert_at_the_end(lab: Lab) -> None:
     release(lab)
     assert watch.wait() == 1
     assert "illegal memory access" in (lab.home / "alert.json").read_text()
+    assert not watch.record.has("baseline.json")  # the folder of the process is not searched
 
 
 @pytest.mark.e2e

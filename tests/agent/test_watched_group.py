@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -17,10 +18,12 @@ from gpualert_common.agent.foreign_process import read_foreign_process
 from gpualert_common.agent.gpu_agent import MOST_GROUPS, has_room
 from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
 from gpualert_common.agent.output_files import open_log, open_outputs
-from gpualert_common.agent.watched_group import WatchedGroup, begin_watch
+from gpualert_common.agent.watch_begin import begin_watch
+from gpualert_common.agent.watched_group import WatchedGroup
+from gpualert_common.agent.watched_records import list_unended
 from gpualert_common.errors import UsageError
 from gpualert_common.settings import load_settings
-from tests.supervised import Lab, until
+from tests.supervised import Lab, exit_of, is_alive, until
 
 
 def count_resources() -> tuple[int, int]:
@@ -97,6 +100,34 @@ def test_nothing_stays_open_after_an_error(lab: Lab, rank: int) -> None:
                 begin(lab, rank)
     assert len(list(Path(lab.state, "runs").iterdir())) == 1
     watched.close()
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+@pytest.mark.parametrize("rank", ["pipe"], indirect=True)
+def test_several_processes_of_a_group(lab: Lab, rank: int, is_seen: bool) -> None:
+    """A watch that continues with one process of a group is about the same record, and knows how
+    the others ended, or that it does not know it."""
+    other = lab.start(("cat",), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    group = begin(lab, rank)
+    group.add_top(other.pid, read_foreign_process(other.pid).start_ticks)
+    if not is_seen:
+        group.close()
+    os.kill(rank, signal.SIGKILL)
+    until(lambda: not is_alive(rank), "the end of the leader")
+    if is_seen:
+        group.check_tops()
+        group.close()
+    else:
+        os.waitpid(rank, 0)
+    assert [pid for (pid, _start), _output in list_unended(str(lab.state))] == [other.pid]
+    again = begin(lab, other.pid)
+    assert again.record.path == group.record.path
+    other.communicate()
+    until(lambda: not is_alive(other.pid), "the end of the other one")
+    again.check_tops()
+    assert again.has_ended
+    again.finish()
+    assert exit_of(again.record)["code"] == (-signal.SIGKILL if is_seen else None)
 
 
 @pytest.mark.parametrize("rank", ["pipe"], indirect=True)

@@ -203,8 +203,8 @@ def test_a_number_that_became_another_process(lab: Lab, monkeypatch: pytest.Monk
     tree = SampledTree(run.pid, "SOME_OTHER_MARK")
     real = procfs.read
 
-    def later(path: str) -> bytes:
-        data = real(path)
+    def later(path: str, most_bytes: int | None = None) -> bytes:
+        data = real(path, most_bytes)
         if path != f"/proc/{run.pid}/stat":
             return data
         head, _, tail = data.rpartition(b")")
