@@ -20,13 +20,13 @@ import os
 import gpualert_common.diagnose.warning_monitor as m; m.PERIOD_S = 0.2; m._LONGEST_PAUSE_S = 0.2
 from gpualert_common.diagnose import thresholds as t
 t.PACE_WINDOW_S, t.PACE_WINDOW_STEPS, t.PACE_WINDOWS = 0.5, 2, 2
-from gpualert_common.diagnose.step_pace import StepPositions
-add = StepPositions.add
-def add_and_slow_down(self, at, step):
-    add(self, at, step)
+from gpualert_common.diagnose.step_pace import PaceWindows
+add = PaceWindows.add
+def add_and_slow_down(self, at, step, **known):
+    add(self, at, step, **known)
     if len(self._early) >= t.PACE_WINDOWS:
         open(os.environ["{FLAG}"], "w").close()
-StepPositions.add = add_and_slow_down
+PaceWindows.add = add_and_slow_down
 """
 """Watches the pace in windows of half a second; slows the training once it knows its beginning."""
 SLOWING = f"""
