@@ -28,6 +28,7 @@ from gpualert_common.telemetry.source import PERIOD_S
 
 if TYPE_CHECKING:
     from gpualert_common.history import PastRun
+
 _NOT_FINITE = compile_bytes(rb"(?i)\b(?:nan|inf|infinity)\b")
 """Without such a word all losses are finite, and reading the training's progress is not needed."""
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import shutil
-import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from gpualert_common.exporter.exposition import format_reading
 from gpualert_common.exporter.reading import RunLimits, RunReader
-from tests.supervised import DEADLINE_S, PROGRAM, Lab, until
+from tests.serving import start_serving
+from tests.supervised import DEADLINE_S, Lab
 
 LIMITS = RunLimits(ended_s=900.0, most=200)
 
@@ -113,22 +111,6 @@ class ExporterServer:
 @contextmanager
 def start_exporter(*arguments: str, errors: Path | None = None) -> Iterator[ExporterServer]:
     """Start the program on a free port, and end it with the block."""
-    with tempfile.TemporaryFile() as out, open(errors or os.devnull, "wb") as notes:
-        process = subprocess.Popen(
-            (*PROGRAM, "exporter", "--listen", "127.0.0.1:0", *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=notes,
-        )
-
-        def read_url() -> str:
-            assert process.poll() is None, f"ended with {process.returncode}"
-            text = os.pread(out.fileno(), 1000, 0).decode()
-            return text.strip() if text.endswith("\n") else ""
-
-        try:
-            yield ExporterServer(process, until(read_url, "the address of the exporter"))
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            process.wait(DEADLINE_S)
+    command = ("exporter", "--listen", "127.0.0.1:0", *arguments)
+    with start_serving(*command, errors=errors) as (process, url):
+        yield ExporterServer(process, url)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import http.client
-import os
 import re
-import signal
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from gpualert_common.structs import Struct
-from tests.supervised import DEADLINE_S, PROGRAM, until
+from tests.serving import start_serving
+from tests.supervised import DEADLINE_S
 
 
 class Answer(Struct, frozen=True):
@@ -117,23 +115,6 @@ def start_server(
     *arguments: str, env: Mapping[str, str] | None = None, errors: Path | None = None
 ) -> Iterator[WebServer]:
     """Start the program, and end it with the block; its notes go to the file ``errors``."""
-    with tempfile.TemporaryFile() as out, open(errors or os.devnull, "wb") as notes:
-        process = subprocess.Popen(
-            (*PROGRAM, "web", "--port", "0", *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=notes,
-            env=dict(env) if env is not None else None,
-        )
-
-        def read_url() -> str:
-            assert process.poll() is None, f"ended with {process.returncode}"
-            text = os.pread(out.fileno(), 1000, 0).decode()
-            return text.strip() if text.endswith("\n") else ""
-
-        try:
-            yield WebServer(process, until(read_url, "the address of the server"))
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            process.wait(DEADLINE_S)
+    command = ("web", "--port", "0", *arguments)
+    with start_serving(*command, env=env, errors=errors) as (process, url):
+        yield WebServer(process, url)
