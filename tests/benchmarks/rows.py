@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tests.benchmarks import (
     alert,
+    analysing,
     digests,
     ending,
     flood,
@@ -14,6 +15,7 @@ from tests.benchmarks import (
     listing,
     merging,
     observing,
+    profiling,
     redact,
     report,
     restraint,
@@ -51,6 +53,8 @@ CORE: dict[str, Callable[[Bench], Row]] = {
     "listing": listing.measure,
     "stacks": stacks.measure,
     "tracing": tracing.measure,
+    "profile": profiling.measure,
+    "analysis": analysing.measure,
     "report": report.measure,
     "merging": merging.measure,
 }
