@@ -14,10 +14,11 @@ import time
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.trace_analyses import read_analysis
+from gpualert_common.kineto.trace_completion import complete_trace
 from gpualert_common.profile_request import take_profile
 from gpualert_common.profiles.py_spy_sampler import SamplingOptions
 from gpualert_common.record import Record
-from gpualert_common.trace_request import complete_trace, take_trace
+from gpualert_common.trace_request import take_trace
 
 TRACE = "trace"
 _NICENESS = 10

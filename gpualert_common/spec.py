@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     LogFull = Literal["fail", "drop"]
     OnHang = Literal["warn", "stop"]
     OnSlowdown = Literal["off", "profile", "trace"]
+    CaptureKind = Literal["stacks", "profile", "trace"]
 
 SCHEMA = 1
 """Version of every JSON file of a run record."""

@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from gpualert_common import recover
-from gpualert_common.errors import GPUAlertError, RecordError, UsageError
+from gpualert_common.errors import RecordError, UsageError
 from gpualert_common.kineto import stored_traces
 from gpualert_common.kineto.clients import LATE_S, POLL_S
 from gpualert_common.kineto.daemon_launch import LOCK, TRACES, TRACING, restart_daemon
 from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.socket_directory import wake_daemon
-from gpualert_common.kineto.stored_traces import MERGED, RAW, REQUEST_LOCK, StoredTrace
-from gpualert_common.kineto.trace_analyses import analyse_stored, list_sources
-from gpualert_common.kineto.trace_files import LEAST_FREE_BYTES
+from gpualert_common.kineto.stored_traces import RAW, REQUEST_LOCK, StoredTrace
+from gpualert_common.kineto.trace_files import LEAST_FREE_BYTES, measure_free
 from gpualert_common.live_facts import read_live_progress
 from gpualert_common.record import Record
-from gpualert_common.traces.merging import merge_traces
 
 MOST_BYTES = 4 << 30
 """Limit of all traces of a run."""
@@ -67,26 +65,6 @@ def take_trace(
         except BaseException:
             _withdraw(record, name)
             raise
-
-
-def complete_trace(trace: StoredTrace) -> str:
-    """Store the analysis of a trace, and a trace of all ranks; return the problem, or ""."""
-    sources = list_sources(trace)
-    if not sources or trace.merged_path:
-        return ""
-    try:
-        analysis = analyse_stored(trace)
-        free = _measure_free(trace.path) - sum(os.path.getsize(one.path) for one in sources)
-        if free < LEAST_FREE_BYTES:
-            return f"{trace.path}: the traces are not merged: the disk has too little space"
-        merged = merge_traces(sources, os.path.join(trace.path, MERGED))
-    except GPUAlertError as error:
-        return str(error)
-    except OSError as error:
-        return f"{trace.path}: the merged trace cannot be written: {error.strerror}"
-    left_out = [*analysis.left_out, *merged.left_out]
-    problems = [f"{one.rank.replace(':', ' ')}: {one.problem}" for one in left_out]
-    return "; ".join(dict.fromkeys(problems))
 
 
 def _check_run(record: Record) -> str:
@@ -167,18 +145,12 @@ def _check_space(record: Record) -> None:
             f"the traces of {record.run_id} take {taken >> 20} MiB, which is the limit; remove "
             f"some: rm -r {os.path.join(record.path, TRACES, oldest)}"
         )
-    free = _measure_free(record.path)
+    free = measure_free(record.path)
     if free < LEAST_FREE_BYTES:
         raise UsageError(
             f"{record.path}: {free >> 20} MiB of the disk are free; a trace needs "
             f"{LEAST_FREE_BYTES >> 20} MiB, so that the run keeps space for its own files"
         )
-
-
-def _measure_free(path: str) -> int:
-    """Return the bytes of a disk that a user can write."""
-    status = os.statvfs(path)
-    return status.f_bavail * status.f_frsize
 
 
 def _require_daemon(record: Record) -> None:

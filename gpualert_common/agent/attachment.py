@@ -15,6 +15,7 @@ import time
 from gpualert_common.agent.foreign_process import ForeignProcess
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
+from gpualert_common.agent.watch_hooks import WatchHooks
 from gpualert_common.agent.watched_records import prepare_watch
 from gpualert_common.errors import UsageError
 from gpualert_common.launch.preparation import PreparedRun
@@ -24,10 +25,8 @@ from gpualert_common.processes.pidfd import Process
 from gpualert_common.processes.process_ends import await_exit_code
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import NO_LONGER_WATCHED
-from gpualert_common.run_hooks import OLDER_ALERTS, RunHooks
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise import SupervisedRun
-from gpualert_common.supervise.captures import CaptureRequest
 from gpualert_common.supervise.recorder import Recorder
 from gpualert_common.supervise.recorder_messages import end_message, event_message
 from gpualert_common.supervise.recorder_process import RecorderProcess
@@ -37,42 +36,12 @@ from gpualert_common.supervise.terminal_output import TerminalOutput
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from subprocess import Popen
 
     from gpualert_common.end_record import Sender
-    from gpualert_common.model import Verdict
-    from gpualert_common.supervise.helper_process import HelperProcess
 
 _TICK_S = 0.5
 _CODE_S = 2.0
 """For the exit status: its parent may take a moment to wait for the process."""
-
-
-class AttachedHooks(RunHooks):
-    """Hooks of a watch: no alert is sent about a process that is no longer watched.
-
-    No files are collected (:func:`gpualert_common.artifacts.changes.find_changes`).
-    """
-
-    def helper_processes(self) -> list[HelperProcess]:
-        """Return the helper processes, without the survey of the working directory."""
-        return [one for one in super().helper_processes() if one.name != "survey"]
-
-    def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
-        """Return the program that takes a capture; none of them pauses a process."""
-        return super().start_capture(CaptureRequest(wanted.reason, kind=wanted.kind))
-
-    def freeze_artifacts(self, ending: Ending) -> None:
-        """Freeze nothing."""
-
-    def needed_sender(self, verdict: Verdict | None, ending: Ending) -> str:
-        """Return the work for a sender, or "" for none."""
-        found = super().needed_sender(verdict, ending)
-        return OLDER_ALERTS if found and self._is_left else found
-
-    @property
-    def _is_left(self) -> bool:
-        return self._record.event(NO_LONGER_WATCHED) is not None
 
 
 class AttachedRun(SupervisedRun):
@@ -106,7 +75,7 @@ def attach(
             prepared.record,
             prepared.launch_record,
             prepared.logs,
-            AttachedHooks(spec, prepared, make_terminal(prepared)),
+            WatchHooks(spec, prepared, make_terminal(prepared)),
             link,
         ),
         in_process=False,

@@ -26,6 +26,7 @@ from gpualert_common.agent.watch_history import (
     combine_codes,
     read_history,
 )
+from gpualert_common.agent.watch_hooks import WatchHooks
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.launch.preparation import PreparedRun
 from gpualert_common.processes.marker import run_marker
@@ -33,10 +34,9 @@ from gpualert_common.processes.pidfd import Process
 from gpualert_common.processes.process_ends import await_exit_code
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import STACKS_WANTED, WARNING_RAISED, Event
-from gpualert_common.run_hooks import RunHooks
+from gpualert_common.record import WARNING_RAISED, Event
 from gpualert_common.spec import Ending, RunSpec
-from gpualert_common.supervise.captures import DUMP_DEADLINE_S, CaptureRequest, Captures
+from gpualert_common.supervise.live_events import LiveEvents
 from gpualert_common.supervise.record_writer import RecordWriter
 from gpualert_common.supervise.stop import Stop, read_terms
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
@@ -70,11 +70,11 @@ class WatchedGroup:
         self.gpu_use = GpuUse()
         self.warnings: set[str] = set()
         self._spec = spec
-        self._hooks = RunHooks(spec, prepared)
+        self._hooks = WatchHooks(spec, prepared)
         self._writer = RecordWriter(self.record, prepared.launch_record, prepared.logs)
         self._telemetry = TelemetryWriter(self.record)
         self._classifier = RunClassifier(self.record.spec, self.record, is_live=True)
-        self._dumps = Captures(self._hooks.start_capture, DUMP_DEADLINE_S)
+        self._live_events = LiveEvents(self._writer, self._hooks, self._note_warning)
         self._tops: list[Process] = []
         history = read_history(self.record)
         self._codes = list(history.codes)
@@ -175,9 +175,8 @@ class WatchedGroup:
                 self._telemetry.add(at, found)
         self._writer.check_logs()
         self._samples += 1
-        if self._samples % _CHECKED_EVERY == 0:
-            self._check_warnings()
-        self._take_stacks()
+        is_due = self._samples % _CHECKED_EVERY == 0
+        self._live_events.update(self._classifier.update() if is_due else ())
         self._handle_requests()
 
     def _open_sources(self) -> GroupSources:
@@ -202,21 +201,7 @@ class WatchedGroup:
         with suppress(OSError):
             self._telemetry.add_source(name, **fields)
 
-    # -- warnings, stacks, requests ----------------------------------------------------------
-
-    def _check_warnings(self) -> None:
-        is_news = False
-        for event in self._classifier.update():
-            if event.name == STACKS_WANTED:
-                self._dumps.request(
-                    CaptureRequest(event.fields["reason"])
-                )  # never pauses a process
-                continue
-            self._writer.append_event(event.name, event.at, **event.fields)
-            self._note_warning(event)
-            is_news = is_news or bool(event.fields.get("news"))
-        if is_news:
-            self._hooks.send_warnings()
+    # -- warnings and requests -------------------------------------------------------------------
 
     def _note_warning(self, event: Event) -> None:
         kind = str(event.fields.get("kind"))
@@ -224,10 +209,6 @@ class WatchedGroup:
             self.warnings.add(kind)
         else:
             self.warnings.discard(kind)
-
-    def _take_stacks(self) -> None:
-        for wanted, problem in self._dumps.update():
-            self._writer.append_event("stacks_taken", reason=wanted.reason, problem=problem)
 
     def _handle_requests(self) -> None:
         """Begin the stop that a person requests; only its user and root can write one."""
@@ -264,7 +245,7 @@ class WatchedGroup:
         for problem in self._copies.problems:
             self._writer.append_event("output_not_copied", problem=problem)
         self._writer.check_logs()
-        self._dumps.stop()
+        self._live_events.stop()
         self._writer.store_exit({**ending.to_json(), "survivors": []})
         self._writer.release_log_reserves(has_survivors=False)
         self._conclude()
@@ -284,7 +265,7 @@ class WatchedGroup:
     def close(self) -> None:
         """Let go of the record; another watch, or recovery, may take it."""
         self._copies.close()
-        self._dumps.stop()
+        self._live_events.stop()
         self._sampling.stop()
         if self._sampling.requested_at is None:  # else a thread still uses them
             self._sources.close()

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gpualert_common._version import __version__
-from gpualert_common.exporter.metric import Metric, MetricKind, Sample
+from gpualert_common.exporter.metric import Metric, MetricKind, Sample, make_number
 from gpualert_common.exporter.reading import Reading
 from gpualert_common.exporter.totals import Total
 from gpualert_common.listing.condition import LIVE, Condition
 
 _ENDED = ("condition", "cause", "attribution")
 _ENDED_CONDITIONS = [str(one) for one in Condition if one not in (*LIVE, Condition.LOST)]
-
-
-def _number(name: str, text: str, read: Callable[[Reading], float | None]) -> Metric[Reading]:
-    """Return the metric of one number, without a sample where it is not known."""
-
-    def list_samples(reading: Reading) -> Iterator[Sample]:
-        value = read(reading)
-        if value is not None:
-            yield (), value
-
-    return Metric(f"gpualert_{name}", text, (), list_samples)
 
 
 def _total(name: str, text: str, labels: tuple[str, ...], total: Total) -> Metric[Reading]:
@@ -122,8 +111,8 @@ MACHINE_METRICS: tuple[Metric[Reading], ...] = (
         ("state",),
         _read_alerts,
     ),
-    _number(
-        "oldest_pending_alert_timestamp_seconds",
+    make_number(
+        "gpualert_oldest_pending_alert_timestamp_seconds",
         "Time at which the oldest pending alert was queued; absent without one.",
         lambda reading: reading.oldest_pending_at,
     ),
@@ -133,28 +122,28 @@ MACHINE_METRICS: tuple[Metric[Reading], ...] = (
         ("version",),
         _read_version,
     ),
-    _number(
-        "exporter_unreadable_records",
+    make_number(
+        "gpualert_exporter_unreadable_records",
         "Records that are left out: damaged, or open to changes by another user.",
         lambda reading: reading.unreadable,
     ),
-    _number(
-        "exporter_runs_without_series",
+    make_number(
+        "gpualert_exporter_runs_without_series",
         "Runs that are counted, but have no time series of their own, since there are too many.",
         lambda reading: reading.left_out,
     ),
-    _number(
-        "exporter_read_duration_seconds",
+    make_number(
+        "gpualert_exporter_read_duration_seconds",
         "Time that the last reading of all runs took.",
         lambda reading: reading.duration_s,
     ),
-    _number(
-        "exporter_last_read_timestamp_seconds",
+    make_number(
+        "gpualert_exporter_last_read_timestamp_seconds",
         "Time of the last reading; it stays where a disk does not answer.",
         lambda reading: reading.at,
     ),
-    _number(
-        "exporter_has_durable_totals",
+    make_number(
+        "gpualert_exporter_has_durable_totals",
         "1 if the totals survive a restart of the exporter, 0 if their file cannot be written.",
         lambda reading: reading.is_durable,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -31,3 +31,14 @@ class Metric(Struct, Generic[Source], frozen=True):
     labels: tuple[str, ...]
     read: Callable[[Source], Iterable[Sample]]
     kind: MetricKind = MetricKind.GAUGE
+
+
+def make_number(name: str, text: str, read: Callable[[Source], float | None]) -> Metric[Source]:
+    """Return the metric of one number, without a sample where it is not known."""
+
+    def list_samples(source: Source) -> Iterator[Sample]:
+        value = read(source)
+        if value is not None:
+            yield (), value
+
+    return Metric(name, text, (), list_samples)

@@ -6,20 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from gpualert_common.current_runs.live_runs import LiveRun
-from gpualert_common.exporter.metric import Metric, Sample
+from gpualert_common.exporter.metric import Metric, Sample, make_number
 from gpualert_common.exporter.totals import name_attribution, name_cause, name_kind
 from gpualert_common.live_facts import LiveProgress
-
-
-def _number(name: str, text: str, read: Callable[[LiveRun], float | None]) -> Metric[LiveRun]:
-    """Return the metric of one number, without a sample where it is not known."""
-
-    def list_samples(run: LiveRun) -> Iterator[Sample]:
-        value = read(run)
-        if value is not None:
-            yield (), value
-
-    return Metric(f"gpualert_run_{name}", text, (), list_samples)
 
 
 def _progress(
@@ -102,20 +91,24 @@ RUN_METRICS: tuple[Metric[LiveRun], ...] = (
         ("kind",),
         _read_warnings,
     ),
-    _number("start_time_seconds", "Time of the launch.", lambda run: run.summary.started_at),
-    _number("end_time_seconds", "Time of the end.", lambda run: run.summary.ended_at),
-    _number(
-        "exit_code",
+    make_number(
+        "gpualert_run_start_time_seconds", "Time of the launch.", lambda run: run.summary.started_at
+    ),
+    make_number(
+        "gpualert_run_end_time_seconds", "Time of the end.", lambda run: run.summary.ended_at
+    ),
+    make_number(
+        "gpualert_run_exit_code",
         "Exit status of a run that ended; -n for signal n.",
         lambda run: run.summary.exit_code,
     ),
-    _number(
-        "last_output_timestamp_seconds",
+    make_number(
+        "gpualert_run_last_output_timestamp_seconds",
         "Time of the newest output of a run in progress.",
         lambda run: run.last_output_at,
     ),
-    _number(
-        "last_step_timestamp_seconds",
+    make_number(
+        "gpualert_run_last_step_timestamp_seconds",
         "Time at which a run in progress logged its last step.",
         lambda run: run.progress.position_at,
     ),
@@ -135,40 +128,40 @@ RUN_METRICS: tuple[Metric[LiveRun], ...] = (
         "Time that one step takes at present, in the same unit; its inverse is the step rate.",
         lambda progress: progress.pace_s,
     ),
-    _number(
-        "loss",
+    make_number(
+        "gpualert_run_loss",
         "Newest loss of a run in progress; NaN or infinite where the training logged that.",
         lambda run: run.progress.loss,
     ),
-    _number("gpus", "Number of GPUs of the run.", _count_gpus),
-    _number(
-        "gpu_utilization_ratio",
+    make_number("gpualert_run_gpus", "Number of GPUs of the run.", _count_gpus),
+    make_number(
+        "gpualert_run_gpu_utilization_ratio",
         "Mean utilization of the GPUs of a run in progress, from 0 to 1.",
         _read_utilization,
     ),
-    _number(
-        "gpu_memory_used_bytes",
+    make_number(
+        "gpualert_run_gpu_memory_used_bytes",
         "Memory in use on all GPUs of a run in progress.",
         lambda run: run.load.gpu_bytes,
     ),
-    _number(
-        "gpu_memory_bytes",
+    make_number(
+        "gpualert_run_gpu_memory_bytes",
         "Memory of all GPUs of a run in progress.",
         lambda run: run.load.gpu_total_bytes,
     ),
-    _number(
-        "resident_memory_bytes",
+    make_number(
+        "gpualert_run_resident_memory_bytes",
         "Memory of the processes of a run in progress.",
         lambda run: run.load.host_bytes,
     ),
-    _number(
-        "gpu_seconds",
+    make_number(
+        "gpualert_run_gpu_seconds",
         "Time for which the run has had its GPUs, times their number; of a run in progress up to "
         "now.",
         _read_gpu_seconds,
     ),
-    _number(
-        "wasted_gpu_seconds",
+    make_number(
+        "gpualert_run_wasted_gpu_seconds",
         "Part of gpualert_run_gpu_seconds without a lasting result; absent until the run ends.",
         lambda run: run.summary.wasted_gpu_seconds,
     ),

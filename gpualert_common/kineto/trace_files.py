@@ -107,6 +107,12 @@ def find_shortage(dir_fd: int, raw_bytes: int) -> str:
     return ""
 
 
+def measure_free(path: str) -> int:
+    """Return the bytes of a disk that a user can write.  Raises OSError."""
+    status = os.statvfs(path)
+    return status.f_bavail * status.f_frsize
+
+
 def _has_space(fd: int) -> bool:
     """True for a file that takes space of the disk, as only a regular one does."""
     status = os.fstat(fd)

@@ -16,7 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from subprocess import Popen
 
-STACKS = "stacks"
+    from gpualert_common.spec import CaptureKind
+
+STACKS: CaptureKind = "stacks"
 LEAST_AGE_S = 10.0
 """A younger run has not hung, and is stopped at once."""
 STOP_WAITS_S = 2.0
@@ -31,7 +33,7 @@ PROFILE_DEADLINE_S = 300.0
 
 
 class CaptureRequest:
-    """A capture that is wanted, and the reason: the ``kind`` is "stacks", "profile" or "trace".
+    """A capture that is wanted, and the reason.
 
     ``is_pausing`` says that a dump may pause the processes, ``is_awaited`` that a stop waits for
     it.
@@ -43,11 +45,11 @@ class CaptureRequest:
         self,
         reason: str,
         *,
-        kind: str = STACKS,
+        kind: CaptureKind = STACKS,
         is_pausing: bool = False,
         is_awaited: bool = False,
     ) -> None:
-        self.kind = kind
+        self.kind: CaptureKind = kind
         self.reason = reason
         self.is_pausing = is_pausing
         self.is_awaited = is_awaited

@@ -89,8 +89,11 @@ class LiveClassifier:
         self.verdict: Verdict | None = None
         """The verdict; None before it is made, and if it failed because of the ``problem``."""
         self.problem: BaseException | None = None
-        self.events: deque[Event] = deque()
-        """Events that the recorder takes from here and appends; those with ``news`` are urgent."""
+        self._events: deque[Event] = deque()
+
+    def take_events(self) -> list[Event]:
+        """Return the events to append that came since the last call."""
+        return [self._events.popleft() for _number in range(len(self._events))]
 
     def start(self) -> None:
         """Start to follow the logs."""
@@ -151,7 +154,7 @@ class LiveClassifier:
                 self._get_classifier().prepare()
                 prepare_at = math.inf
             if now >= update_at:
-                self.events += self._get_classifier().update()
+                self._events += self._get_classifier().update()
                 update_at = now + _UPDATE_S
             read = 0
             for log in self._logs:

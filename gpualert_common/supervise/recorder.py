@@ -23,14 +23,8 @@ import select
 import time
 
 from gpualert_common.codec import encode
-from gpualert_common.record import VERDICT
+from gpualert_common.record import VERDICT, WARNING_RAISED
 from gpualert_common.spec import EndFacts, Ending
-from gpualert_common.supervise.captures import (
-    DUMP_DEADLINE_S,
-    PROFILE_DEADLINE_S,
-    CaptureRequest,
-    Captures,
-)
 from gpualert_common.supervise.detachment import detach
 from gpualert_common.supervise.live_classifier import PREPARE_AFTER_S, LiveClassifier
 from gpualert_common.supervise.live_events import LiveEvents
@@ -44,10 +38,12 @@ if TYPE_CHECKING:
     from gpualert_common.end_record import Survivor
     from gpualert_common.launch.log_file import LogFile
     from gpualert_common.model import Verdict
-    from gpualert_common.record import Record
+    from gpualert_common.record import Event, Record
     from gpualert_common.supervise.recorder_hooks import RecorderHooks
     from gpualert_common.supervise.recorder_link import RecorderLink
 
+HUNG = "hung"
+"""Kind of the warning after which a run may be stopped."""
 TICK_S = 0.25
 VERDICT_DEADLINE_S = 5.0
 LAST_SAMPLE_S = 0.2
@@ -88,16 +84,12 @@ class Recorder:
         self._writer = RecordWriter(record, launch_record, logs)
         self._classifier = LiveClassifier(logs, hooks.make_classifier)
         self._helpers = hooks.helper_processes()
-        self._dumps = Captures(hooks.start_capture, DUMP_DEADLINE_S)
-        self._profiles = Captures(hooks.start_capture, PROFILE_DEADLINE_S)  # no dump waits for one
+        self._stops_hung = launch_record.get("on_hang") == "stop"
         self._live_events = LiveEvents(
-            self._classifier.events,
             self._writer,
-            self._dumps,
-            self._profiles,
-            link,
             hooks,
-            stops_hung=launch_record.get("on_hang") == "stop",
+            self._report_hang,
+            on_stacks=lambda: link.send({"kind": "stacks_taken"}),
         )
         self._end: dict[str, Any] | None = None
         self._beat_due = 0.0
@@ -143,9 +135,8 @@ class Recorder:
     def _follow(self) -> None:
         while self._end is None and not self._link.is_closed:
             poll = select.poll()
-            for fd in (self._link.read_fd, self._dumps.fd, self._profiles.fd):
-                if fd >= 0:
-                    poll.register(fd, select.POLLIN)
+            for fd in (self._link.read_fd, *self._live_events.fds):
+                poll.register(fd, select.POLLIN)
             poll.poll(TICK_S * 1000)
             self._receive()
             self._link.flush()
@@ -153,7 +144,7 @@ class Recorder:
             if self._reports_leases:
                 self._report_leases()
             self._writer.check_logs()
-            self._live_events.update()
+            self._live_events.update(self._classifier.take_events())
             self._start_helpers()
             self._prepare_terminal()
 
@@ -162,10 +153,16 @@ class Recorder:
             if message["kind"] == "ended":
                 self._end = message
             elif message["kind"] == "stacks":
-                self._dumps.request(CaptureRequest(message["reason"], is_awaited=True))
+                self._live_events.request_stacks(message["reason"])
             else:
                 fields = message["fields"]
                 self._writer.append_event(message["event"], at=message["at"], **fields)
+
+    def _report_hang(self, warning: Event) -> None:
+        """Have the supervisor stop a run that hangs, if that is wanted."""
+        is_hang = warning.name == WARNING_RAISED and warning.fields.get("kind") == HUNG
+        if is_hang and self._stops_hung:
+            self._link.send({"kind": "hang"})
 
     def _pass_on_requests(self) -> None:
         try:
@@ -211,8 +208,7 @@ class Recorder:
         self._writer.store_exit({**ending.to_json(), "survivors": survivors})
         self._link.send({"kind": "recorded"})
         self._start("freeze", lambda: self._hooks.freeze_artifacts(ending))
-        self._dumps.stop()
-        self._profiles.stop()
+        self._live_events.stop()
         for helper in self._helpers:
             helper.stop(LAST_SAMPLE_S if ending.code != 0 else 0.0)
         if ending.code != 0:
@@ -256,11 +252,11 @@ class Recorder:
         if self._classifier.conclude(ending, facts, VERDICT_DEADLINE_S):
             self._store_verdict()
             return True
-        self._live_events.append()
+        self._live_events.append(self._classifier.take_events())
         return False
 
     def _store_verdict(self) -> None:
-        self._live_events.append()
+        self._live_events.append(self._classifier.take_events())
         self.verdict = self._classifier.verdict
         if self.verdict is None:
             import traceback

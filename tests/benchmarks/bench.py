@@ -44,7 +44,7 @@ def install_ours() -> Install:
     """This tree as a compiled wheel in .bench/ours, built again each time."""
     install = _environment("ours")
     # Always built from the current tree, since the version number does not change with it.
-    _install(install, "--reinstall-package", "gpualert-common", f"{ROOT}[charts,stacks]")
+    _install(install, "--reinstall-package", "gpualert-common", f"{ROOT}[charts,exporter,stacks]")
     return install
 
 

@@ -19,7 +19,7 @@ def measure(bench: Bench) -> Row:
     """Measure the wall time of ``gpualert runs``, the first time and later."""
     count = bench.amount(RUNS, 60)
     row = Row(f"list of {count} runs")
-    _make_runs(bench, count)
+    make_runs(bench, count)
     row.add("first list", [_seconds(bench)], "s")
     rounds = range(bench.amount(10, 1))
     later = row.add("later lists", [_seconds(bench) for _round in rounds], "s")
@@ -28,7 +28,7 @@ def measure(bench: Bench) -> Row:
     return row
 
 
-def _make_runs(bench: Bench, count: int) -> None:
+def make_runs(bench: Bench, count: int) -> None:
     """Make the records of so many runs, copies of one that failed."""
     failing = ["sh", "-c", "echo MemoryError; exit 1"]
     command = [bench.ours.program, "run", "--quiet", "--notify-on", "never", "--", *failing]

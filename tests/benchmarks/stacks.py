@@ -24,7 +24,7 @@ def measure(bench: Bench) -> Row:
     """Measure ``gpualert stacks`` for a run of many ranks, without a pause and with one."""
     count = bench.amount(RANKS, 2)
     row = Row(f"stacks of {count} ranks")
-    with _many_ranks(bench, count):
+    with many_ranks(bench, count):
         rounds = range(bench.amount(10, 1))
         found = {options: [_take(bench, *options) for _round in rounds] for options in _OPTIONS}
     for options, name in _OPTIONS.items():
@@ -43,7 +43,7 @@ _OPTIONS: dict[tuple[str, ...], str] = {(): "", ("--pause",): ", with a pause"}
 
 
 @contextmanager
-def _many_ranks(bench: Bench, count: int) -> Iterator[None]:
+def many_ranks(bench: Bench, count: int) -> Iterator[None]:
     """Run so many ranks."""
     ranks = ["sh", "-c", _START_RANKS, str(count), *bench.child("quiet", 1000)]
     process = subprocess.Popen(

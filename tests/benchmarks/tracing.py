@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from gpualert_common.median import median
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row, interleave
+from tests.benchmarks.step_times import NOTE, Window, has_torch, time_steps
 
 MOST_LAUNCH_MS = 10.0
-MOST_IDLE_PERCENT = 1.0
-"""Of the step time of a training that nobody traces."""
+MOST_IDLE_US = 30.0
+"""PyTorch's hook after each step of an optimizer takes the same time however long a step is."""
 _ROUNDS = 5
-_TRAINS_S = 12
-_TRACED_WITHIN_S = 120
-_SETTLING_S = 3.0
-"""Time in which PyTorch allocates its memory."""
 _TRACED_S = 2.0
-_PROGRAM = str(Path(__file__).with_name("training_steps.py"))
 
 
 def measure(bench: Bench) -> Row:
@@ -41,7 +33,7 @@ def measure(bench: Bench) -> Row:
     row.promise("added to a launch", medians["tracing on"] - medians["off"], MOST_LAUNCH_MS, "ms")
     if bench.quick:
         row.notes.append("without the step time, which needs PyTorch")
-    elif importlib.util.find_spec("torch") is None:
+    elif not has_torch():
         row.miss("step time", "PyTorch is not installed here")
     else:
         _measure_steps(bench, row, options)
@@ -49,15 +41,15 @@ def measure(bench: Bench) -> Row:
 
 
 def _measure_steps(bench: Bench, row: Row, options: dict[str, tuple[str, ...]]) -> None:
-    ways = {name: _train(bench, given) for name, given in options.items()}
-    ways["during a trace"] = _train(bench, ("--tracing",), is_traced=True)
+    ways = {name: time_steps(bench, given) for name, given in options.items()}
+    ways["during a trace"] = time_steps(bench, ("--tracing",), lambda: _trace(bench))
     found = interleave(ways, bench.amount(_ROUNDS, 1))
     for name, figures in found.items():
-        row.add(f"a step, {name}", [1000 * figure for figure in figures], "ms")
+        row.add(f"a step, {name}", figures, "ms")
     pairs = zip(found["tracing on"], found["off"], strict=True)
-    idle = statistics.median(on / off for on, off in pairs)
-    row.promise("added to a step", 100 * (idle - 1), MOST_IDLE_PERCENT, "%")
-    row.notes.append("a step is a training of two small layers on one core, without a GPU")
+    added = statistics.median(on - off for on, off in pairs)
+    row.promise("added to a step that nobody traces", 1000 * added, MOST_IDLE_US, "us")
+    row.notes.append(NOTE)
 
 
 def _time_run(bench: Bench, options: tuple[str, ...]) -> Callable[[], float]:
@@ -71,35 +63,8 @@ def _time_run(bench: Bench, options: tuple[str, ...]) -> Callable[[], float]:
     return run
 
 
-def _train(
-    bench: Bench, options: tuple[str, ...], *, is_traced: bool = False
-) -> Callable[[], float]:
-    """Return a function that trains, and returns the median duration of a step."""
-    notes, stop = bench.notes / "steps", bench.notes / "stop"
-    run_command = [bench.ours.program, "run", "--quiet", "--no-observe", *options, "--"]
-    seconds = _TRACED_WITHIN_S if is_traced else _TRAINS_S
-    training = [sys.executable, _PROGRAM, str(seconds), str(stop), str(notes)]
-
-    def run() -> float:
-        stop.unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [*run_command, *training], cwd=bench.scratch, env=bench.environment
-        )
-        window = _trace(bench) if is_traced else None
-        if is_traced:
-            stop.touch()
-        assert process.wait() == 0
-        steps = [tuple(map(float, line.split())) for line in notes.read_text().splitlines()]
-        if window is None:
-            window = steps[0][0] + _SETTLING_S, steps[-1][0]
-        return median([step for at, step in steps if window[0] <= at <= window[1]])
-
-    return run
-
-
-def _trace(bench: Bench) -> tuple[float, float]:
+def _trace(bench: Bench) -> Window:
     """Trace the training; return the times between which it was recorded."""
-    time.sleep(_SETTLING_S)
     done = subprocess.run(
         [bench.ours.program, "trace", "--json", "--duration", f"{_TRACED_S:g}s"],
         cwd=bench.scratch,

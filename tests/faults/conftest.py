@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.control_groups import find_hierarchy
-from tests.supervised import Lab, until
+from tests.supervised import PYTHON, Lab, until
 
 SMALL_DISK_MIB = 8
 
@@ -112,3 +114,23 @@ def fence() -> Iterator[Fence]:
     if made is not None:
         until(lambda: not (made / "cgroup.procs").read_text(), "the control group to be empty")
         made.rmdir()
+
+
+@contextmanager
+def mount_fuse(point: Path, size: int = 1 << 24) -> Iterator[subprocess.Popen[bytes]]:
+    """Mount a file system with a file named "file"; yields its daemon.
+
+    Uses of it wait while the daemon is stopped by SIGSTOP.
+    """
+    point.mkdir(parents=True)
+    command = [PYTHON, str(Path(__file__).with_name("fuse_server.py")), str(point), str(size)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        _command("umount", "--lazy", str(point))
+        process.kill()
+        process.communicate()

@@ -13,12 +13,11 @@ import pytest
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.reasons import HangReason, explain_hang
-from tests.supervised import PYTHON, python, until
+from tests.faults.conftest import mount_fuse
+from tests.supervised import python, until
 
 pytestmark = pytest.mark.e2e
 
-SERVER = Path(__file__).with_name("fuse_server.py")
-_BYTES = 1 << 24
 _USES = {
     "read": "file.seek(1 << 22); file.read(1)",
     "mapping": "memory[1 << 23]",
@@ -42,18 +41,8 @@ sys.stdin.readline()
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """The daemon of a file system on ``tmp_path``/mount."""
-    point = tmp_path / "mount"
-    point.mkdir()
-    command = [PYTHON, str(SERVER), str(point), str(_BYTES)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-    yield process
-    process.send_signal(signal.SIGCONT)
-    subprocess.run(["umount", "--lazy", str(point)], check=True)
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with mount_fuse(tmp_path / "mount") as process:
+        yield process
 
 
 def take_while_waiting(path: Path, daemon: subprocess.Popen[bytes], use: str) -> Dump:

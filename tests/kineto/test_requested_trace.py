@@ -18,8 +18,9 @@ from gpualert_common.kineto.clients import Clients
 from gpualert_common.kineto.requested_trace import RequestedTrace, fail_unfinished
 from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
 from gpualert_common.kineto.stored_traces import add_request, list_traces, open_trace
+from gpualert_common.kineto.trace_completion import complete_trace
 from gpualert_common.record import Record
-from gpualert_common.trace_request import complete_trace, only_request
+from gpualert_common.trace_request import only_request
 from tests.supervised import until
 
 

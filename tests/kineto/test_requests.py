@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from gpualert_common.cli.commands.trace import parse_ranks
 from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.stored_traces import add_request, list_traces
 from gpualert_common.record import Record
 from tests.kineto.asking_runs import launch_asking, trace_json
 from tests.supervised import Lab, until
-
-
-@pytest.mark.parametrize(
-    ("text", "ranks"), [("0", (0,)), ("3,0,3", (0, 3)), ("0-2, 7", (0, 1, 2, 7))]
-)
-def test_ranks(text: str, ranks: tuple[int, ...]) -> None:
-    """Ranks are numbers and ranges."""
-    assert parse_ranks(text) == ranks
-
-
-@pytest.mark.parametrize("text", ["", "a", "-1", "1-", "²", "0-999999", "9" * 30, "1,,2", "3-1"])
-def test_wrong_ranks(text: str) -> None:
-    """Anything else is an error that names it."""
-    with pytest.raises(argparse.ArgumentTypeError, match="rank"):
-        parse_ranks(text)
 
 
 @pytest.mark.parametrize("duration_s", [0.0, 0.09, 60.1, 1e9])

@@ -237,9 +237,6 @@ def test_detached_run(lab: Lab) -> None:
         (("--duration", "2h"), "--duration: from 0.1s to 10m"),
         (("--duration", "5m", "--rate", "1000"), "at most 60,000 samples"),
         (("--rate", "0"), "--rate: from 1 to 1000"),
-        (("--ranks", "a-b"), "'a-b' is no list of ranks"),
-        (("--ranks", "0-99999"), "is no list of ranks"),
-        (("--ranks", ""), "is no list of ranks"),
     ],
 )
 def test_impossible_options(options: tuple[str, ...], text: str) -> None:

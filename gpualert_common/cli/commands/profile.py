@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from gpualert_common import recover
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.new_file import replace_file
+from gpualert_common.cli.new_file import replace_file, require_replaceable
 from gpualert_common.cli.quantity_arguments import parse_count, parse_seconds
+from gpualert_common.cli.rank_arguments import add_ranks
 from gpualert_common.cli.records import find_record
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
-from gpualert_common.processes.rank_names import read_ranges
 from gpualert_common.profile_request import take_profile
 from gpualert_common.profiles.flame_graph import draw_flame_graph
 from gpualert_common.profiles.profile import MOST_DURATION_S, MOST_RATE, MOST_SAMPLES, Profile
@@ -28,7 +28,6 @@ from gpualert_common.report.profile_lines import render_profile
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.spec import SCHEMA
 
-_MOST_RANKS = 256
 _LEAST_DURATION_S = 0.1
 
 
@@ -52,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"samples per second of each process (default: {RATE}; with --native {NATIVE_RATE})",
     )
-    parser.add_argument(
-        "--ranks", metavar="RANKS", help="only these ranks, such as 0,3 or 0-3; default: all"
-    )
+    add_ranks(parser)
     parser.add_argument(
         "--native",
         action="store_true",
@@ -78,11 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the profile of a run.  Raises UsageError if there is none."""
-    sampling, ranks = _read_sampling(options), _read_ranks(options.ranks)
+    sampling = _read_sampling(options)
+    if options.output:
+        require_replaceable(options.output, "--output")
     record = find_record(options.run, options)
     path, problem = "", ""
     if not options.stored and recover.is_in_progress(record):
-        taken = take_profile(record, sampling, ranks=ranks)
+        taken = take_profile(record, sampling, ranks=frozenset(options.ranks))
         profile, path, problem = taken.profile, taken.path, taken.problem
     else:
         stored = next(read_profiles(record), None)
@@ -112,15 +111,6 @@ def _read_sampling(options: argparse.Namespace) -> SamplingOptions:
     if duration_s * rate > MOST_SAMPLES:
         raise UsageError(f"--duration times --rate: at most {MOST_SAMPLES:,} samples")
     return SamplingOptions(duration_s, rate, options.native, options.idle)
-
-
-def _read_ranks(text: str | None) -> frozenset[int]:
-    if text is None:
-        return frozenset()
-    ranges = read_ranges(", ".join(one.strip() for one in text.split(",")))
-    if not ranges or any(not 0 <= high - low < _MOST_RANKS for low, high in ranges):
-        raise UsageError(f"--ranks: {text!r} is no list of ranks such as 0,3 or 0-3")
-    return frozenset(one for low, high in ranges for one in range(low, high + 1))
 
 
 def _explain_end(record: Record) -> str:

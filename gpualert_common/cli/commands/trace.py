@@ -7,8 +7,9 @@ import time
 
 from gpualert_common.cli import printing
 from gpualert_common.cli.arguments import add_json, add_run
-from gpualert_common.cli.new_file import replace_file
+from gpualert_common.cli.new_file import replace_file, require_replaceable
 from gpualert_common.cli.quantity_arguments import parse_seconds
+from gpualert_common.cli.rank_arguments import add_ranks
 from gpualert_common.cli.records import find_record
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
@@ -20,15 +21,15 @@ from gpualert_common.kineto.stored_traces import (
     open_trace_file,
 )
 from gpualert_common.kineto.trace_analyses import read_analysis
+from gpualert_common.kineto.trace_completion import complete_trace
 from gpualert_common.record import Record
 from gpualert_common.report import formatting
 from gpualert_common.report.text_sanitizer import NoMasks, TextSanitizer
 from gpualert_common.report.trace_text import render_analysis
 from gpualert_common.spec import SCHEMA
-from gpualert_common.trace_request import complete_trace, take_trace
+from gpualert_common.trace_request import take_trace
 from gpualert_common.traces.trace_finding import encode_with_finding
 
-_MOST_RANKS = 4096
 _CHUNK_BYTES = 1 << 20
 
 
@@ -47,13 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="time that is recorded, from 100ms to 60s (default: 2s)",
     )
-    parser.add_argument(
-        "--ranks",
-        type=parse_ranks,
-        default=(),
-        metavar="RANKS",
-        help="only these ranks, such as 0,3 or 0-7 (default: all on this machine)",
-    )
+    add_ranks(parser)
     parser.add_argument(
         "--stacks", action="store_true", help="also record the frames of Python; slower and larger"
     )
@@ -76,6 +71,8 @@ def execute(options: argparse.Namespace) -> int:
 
     The status is 1 if a process that should be traced has no trace.
     """
+    if options.output:
+        require_replaceable(options.output, "--output")
     record = find_record(options.run, options)
     if options.stored:
         traces = [one for one in list_traces(record) if one.result is not None]
@@ -169,18 +166,3 @@ def _format_process(one: TracedProcess) -> str:
     if one.problem:
         return f"{name}: no trace: {one.problem}"
     return f"{name}: {one.file} ({one.trace_bytes / 1e6:.1f} MB uncompressed)"
-
-
-def parse_ranks(text: str) -> tuple[int, ...]:
-    """Return ranks, given as "0,3" or "0-7".  For argparse: raises ArgumentTypeError."""
-    ranks: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        ends = [first, last if dash else first]
-        if not all(one.isascii() and one.isdecimal() and len(one) < 10 for one in ends):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a list of ranks such as 0,3 or 0-7")
-        low, high = map(int, ends)
-        if not low <= high < low + _MOST_RANKS:
-            raise argparse.ArgumentTypeError(f"{part!r} is no range of at most {_MOST_RANKS} ranks")
-        ranks += range(low, high + 1)
-    return tuple(sorted(set(ranks)))
