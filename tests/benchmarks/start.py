@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row, interleave
@@ -18,9 +17,7 @@ def measure(bench: Bench) -> Row:
     """Measure the time from the start of the program to the child's stamp, less the stamp
     itself."""
     row = Row("the program, from its start to the child's start")
-    stamp = bench.notes / "stamp"
-    # `date` is in every system and starts in a millisecond, which is subtracted below.
-    child = ["/bin/sh", "-c", 'date +%s%N > "$0"', str(stamp)]
+    child = stamping_child(bench)
     python = "import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
     commands = {
         "the child alone": child,
@@ -32,7 +29,7 @@ def measure(bench: Bench) -> Row:
             *(bench.peer.program, "run", "--no-notify", "--"),
             *child,
         ]
-    ways = {name: _timed(bench, command, stamp) for name, command in commands.items()}
+    ways = {name: time_start(bench, command) for name, command in commands.items()}
     interleave(ways, 1)
     found = interleave(ways, bench.amount(40, 2))
     alone = row.add("the child alone", [delay[0] for delay in found["the child alone"]], "ms")
@@ -46,8 +43,14 @@ def measure(bench: Bench) -> Row:
     return row
 
 
-def _timed(bench: Bench, command: list[str], stamp: Path) -> Callable[[], Delay]:
-    environment = bench.environment
+def stamping_child(bench: Bench) -> list[str]:
+    """Return the child: `date` is in every system and starts in a millisecond."""
+    return ["/bin/sh", "-c", 'date +%s%N > "$0"', str(bench.notes / "stamp")]
+
+
+def time_start(bench: Bench, command: list[str]) -> Callable[[], Delay]:
+    """Return a function that runs a command with :func:`stamping_child`."""
+    environment, stamp = bench.environment, bench.notes / "stamp"
 
     def run() -> Delay:
         began_ns = time.time_ns()

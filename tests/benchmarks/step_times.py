@@ -31,7 +31,9 @@ def has_torch() -> bool:
 def time_steps(
     bench: Bench, run_options: tuple[str, ...] = (), look: Callable[[], Window] | None = None
 ) -> Callable[[], float]:
-    """Return a function that trains under ``gpualert run``, and returns the median step in ms.
+    """Return a function that trains under ``gpualert run``, and returns a step in ms.
+
+    It is the median of the means of each tenth of a second.
 
     ``look`` is called while it trains; the steps within its window count, without it all.
     """

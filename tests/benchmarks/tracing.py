@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import statistics
 import subprocess
-import time
-from collections.abc import Callable
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.measure import Row, interleave
+from tests.benchmarks.start import stamping_child, time_start
 from tests.benchmarks.step_times import NOTE, Window, has_torch, time_steps
 
 MOST_LAUNCH_MS = 10.0
@@ -23,14 +22,20 @@ def measure(bench: Bench) -> Row:
     """Measure launches, and trainings, with tracing and without in turn."""
     row = Row("tracing: a run that can be traced, beside one that cannot")
     options: dict[str, tuple[str, ...]] = {"tracing on": ("--tracing",), "off": ()}
-    found = interleave(
-        {name: _time_run(bench, given) for name, given in options.items()}, bench.amount(20, 1)
-    )
-    medians = {
-        name: row.add(f"launch and end of true, {name}", figures, "ms").median
-        for name, figures in found.items()
+    command = [bench.ours.program, "run", "--quiet"]
+    ways = {
+        name: time_start(bench, [*command, *given, "--", *stamping_child(bench)])
+        for name, given in options.items()
     }
-    row.promise("added to a launch", medians["tracing on"] - medians["off"], MOST_LAUNCH_MS, "ms")
+    found = interleave(ways, bench.amount(20, 1))
+    starts = {
+        name: row.add(f"start of the child, {name}", [start for start, _end in delays], "ms").median
+        for name, delays in found.items()
+    }
+    for name, delays in found.items():
+        row.add(f"end of the program, {name}", [end for _start, end in delays], "ms")
+    added = starts["tracing on"] - starts["off"]
+    row.promise("added to the start of the child", added, MOST_LAUNCH_MS, "ms")
     if bench.quick:
         row.notes.append("without the step time, which needs PyTorch")
     elif not has_torch():
@@ -50,17 +55,6 @@ def _measure_steps(bench: Bench, row: Row, options: dict[str, tuple[str, ...]]) 
     added = statistics.median(on - off for on, off in pairs)
     row.promise("added to a step that nobody traces", 1000 * added, MOST_IDLE_US, "us")
     row.notes.append(NOTE)
-
-
-def _time_run(bench: Bench, options: tuple[str, ...]) -> Callable[[], float]:
-    command = [bench.ours.program, "run", "--quiet", *options, "--", "true"]
-
-    def run() -> float:
-        began = time.perf_counter()
-        subprocess.run(command, cwd=bench.scratch, env=bench.environment, check=True)
-        return 1000 * (time.perf_counter() - began)
-
-    return run
 
 
 def _trace(bench: Bench) -> Window:

@@ -1,7 +1,7 @@
 """A training of two small layers that notes how long its steps take.
 
 Arguments: the seconds that it trains at most, a file that ends it, and the file for its notes, one
-line for each tenth of a second: the time, and the median duration of a step there, in seconds.
+line for each tenth of a second: the time, and the mean duration of a step there, in seconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(seconds: str, stop: str, path: str) -> None:
         before, now = now, time.time()
         part.append(now - before)
         if now >= next_part:
-            notes.append((now, statistics.median(part)))
+            notes.append((now, statistics.fmean(part)))
             part, next_part = [], now + _PART_S
             if os.path.exists(stop):
                 break
