@@ -83,6 +83,13 @@ class StatusFile:
         """True while an agent holds the lock."""
         return self._directory.is_locked(_LOCK)
 
+    def close(self) -> None:
+        """Release the lock: a process with a thread that waits for a disk ends late."""
+        if self._lock_fd >= 0:
+            os.close(self._lock_fd)
+            self._lock_fd = -1
+        self._directory.close()
+
     def write(self, status: AgentStatus) -> None:
         """Replace the status.  Raises OSError."""
         self._directory.write_json(_STATUS, encode(status))

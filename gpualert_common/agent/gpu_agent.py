@@ -116,6 +116,7 @@ class GpuAgent:
             self._finish_ended()
         for group in self._groups.values():
             group.close()
+        self._status_file.close()
         self._nvml.close()
 
     # -- turns -------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpualert_common.supervise.record_writer import RecordWriter
 
     class LiveHooks(Protocol):
-        """What such events may start.  Each may raise OSError and RuntimeError."""
+        """Programs that such events start.  Each may raise OSError and RuntimeError."""
 
         def start_capture(self, wanted: CaptureRequest) -> Popen[bytes]:
             """Return the program that takes a capture into the record."""

@@ -39,7 +39,10 @@ def test_exporter(lab: Lab) -> None:
 
 
 def test_agent(lab: Lab) -> None:
-    """A log that cannot be read delays no other run, nor the end of its own."""
+    """A log that cannot be read delays no other run, nor the end of its own, nor the next agent.
+
+    The kernel ends no process with a thread that waits for a disk.
+    """
     mount = lab.home / "mount"
     with mount_fuse(mount) as disk:
         stalled = start_job(lab, WAITING, log=f"/dev/null 1< {mount}/file")
@@ -54,4 +57,10 @@ def test_agent(lab: Lab) -> None:
         assert agent.await_verdict(crash).cause == "cuda_runtime"
         assert agent.await_verdict(unread).cause == "killed_unknown"
         assert exit_of(unread)["code"] == -signal.SIGKILL
-        assert agent.stop() == 0
+        first = agent.process
+        first.terminate()
+        until(lambda: not lab.json("agent", "--status")["is_running"], "the agent to stop")
+        agent.start()
+        until(lambda: lab.json("agent", "--status")["is_running"], "the next agent")
+        disk.send_signal(signal.SIGCONT)
+        assert first.wait(30) == 0
