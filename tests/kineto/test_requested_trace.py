@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common import trace_request
 from gpualert_common.codec import encode
 from gpualert_common.errors import UsageError
+from gpualert_common.kineto import trace_completion
 from gpualert_common.kineto.clients import Clients
 from gpualert_common.kineto.requested_trace import RequestedTrace, fail_unfinished
 from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
@@ -68,6 +69,7 @@ def test_trace_that_cannot_begin(record: Record, leader: int) -> None:
     """A trace without a folder for its files is refused, and leaves no descriptor open."""
     name = add_request(record, TraceRequest(at=1.0))
     (open_folder(record, name) / "raw").touch()
+    gc.collect()  # what earlier tests left
     before = len(os.listdir("/proc/self/fd"))
     take_up(record, leader, set())
     assert len(os.listdir("/proc/self/fd")) == before
@@ -119,7 +121,7 @@ def test_merge_without_space(record: Record, monkeypatch: pytest.MonkeyPatch) ->
     open_trace(record, name).write_json("result.json", encode(TraceResult(processes=(process,))))
     (trace,) = list_traces(record)
     with monkeypatch.context() as patched:
-        patched.setattr(trace_request, "LEAST_FREE_BYTES", 1 << 62)
+        patched.setattr(trace_completion, "LEAST_FREE_BYTES", 1 << 62)
         assert "not merged: the disk has too little space" in complete_trace(trace)
     assert not trace.merged_path
     assert complete_trace(trace) == ""
