@@ -12,6 +12,7 @@ from gpualert_common.median import median
 from gpualert_common.profiles.outliers import find_outliers, list_compared
 from gpualert_common.profiles.profile import FrameTree, Profile, TreeKind
 from gpualert_common.stacks.activities import (
+    WAITS_FOR_RANKS,
     StackActivity,
     choose_activity,
     find_frame_activity,
@@ -23,17 +24,7 @@ _PART = 0.6
 """A place with most of the largest excess explains it, and an inner one of the user's code says
 more."""
 _MOST_FOUND = 3
-_WAITS = frozenset(
-    (
-        StackActivity.COLLECTIVE,
-        StackActivity.RENDEZVOUS,
-        StackActivity.BACKWARD,
-        StackActivity.RESULT,
-        StackActivity.GPU,
-        StackActivity.LAUNCHER,
-    )
-)
-"""Activities in which a rank may wait for another one."""
+_WAITS = WAITS_FOR_RANKS | {StackActivity.LAUNCHER}
 _WORKER_WAITS = frozenset((StackActivity.QUEUE,))
 _QUEUES = ("multiprocessing/queues.py", "multiprocessing/connection.py")
 """Files of the functions in which a worker waits for work."""

@@ -28,6 +28,17 @@ class StackActivity(StrEnum):
     NONE = "none"
 
 
+WAITS_FOR_RANKS = frozenset(
+    (
+        StackActivity.COLLECTIVE,
+        StackActivity.RENDEZVOUS,
+        StackActivity.BACKWARD,
+        StackActivity.RESULT,
+        StackActivity.GPU,
+    )
+)
+"""Activities of a rank that waits for others, or for its GPU, which waits for others."""
+
 PHRASES = {
     StackActivity.COLLECTIVE: "is in a collective operation",
     StackActivity.RENDEZVOUS: "waits for other ranks to join",

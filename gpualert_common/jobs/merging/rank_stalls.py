@@ -10,19 +10,9 @@ from gpualert_common.jobs.digests.digest import RankDigest, StackGroupDigest
 from gpualert_common.jobs.merging.job_nodes import JobNode
 from gpualert_common.jobs.merging.node_run import NodeRun
 from gpualert_common.processes.rank_names import name_ranks
-from gpualert_common.stacks.activities import StackActivity
+from gpualert_common.stacks.activities import WAITS_FOR_RANKS, StackActivity
 from gpualert_common.structs import Struct
 
-_WAITS = frozenset(
-    (
-        StackActivity.COLLECTIVE,
-        StackActivity.RENDEZVOUS,
-        StackActivity.BACKWARD,
-        StackActivity.RESULT,
-        StackActivity.GPU,
-    )
-)
-"""Activities of a rank that waits for the others, or for its GPU, which waits for the others."""
 _NO_RANKS = frozenset((StackActivity.LAUNCHER, StackActivity.WORKER))
 _LEAST_RANKS = 3
 """Of two ranks at two places, none is the odd one."""
@@ -109,11 +99,11 @@ def _find_by_place(runs: Sequence[NodeRun]) -> RankStall | None:
     ]
     waits: Counter[bool] = Counter()
     for _, group in groups:
-        waits[group.activity in _WAITS] += len(group.ranks)
+        waits[group.activity in WAITS_FOR_RANKS] += len(group.ranks)
     total = waits[True] + waits[False]
     if total < _LEAST_RANKS or not waits[False] or 2 * waits[False] > total:
         return None
-    odd = [group for _, group in groups if group.activity not in _WAITS]
+    odd = [group for _, group in groups if group.activity not in WAITS_FOR_RANKS]
     ranks = tuple(sorted({rank for group in odd for rank in group.ranks}))
     at = _describe_place(odd[0])
     text = f"{name_ranks(ranks)} stood{at}, while {_count(waits[True], 'rank')} in a collective"
