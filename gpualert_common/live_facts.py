@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 
+from gpualert_common.diagnose.run_gpus import list_gpus, list_pids
 from gpualert_common.diagnose.warning_state import WarningState
 from gpualert_common.errors import RecordError
 from gpualert_common.progress import Point, list_moments
@@ -57,8 +58,8 @@ class LiveProgress(Struct, frozen=True):
 class MachineLoad(Struct, frozen=True):
     """Newest numbers of the machine, of all GPUs of a run together; None is unknown.
 
-    ``gpu_percent`` is the mean activity of ``gpus`` GPUs; the memory is that in use and in all.
-    ``host_bytes`` is the memory of the run's processes.
+    ``gpu_percent`` is the mean activity of the run's ``gpus`` GPUs; the memory is that in use and
+    in all.  ``host_bytes`` is the memory of the run's processes.
     """
 
     gpus: int = 0
@@ -88,9 +89,9 @@ def read_live_progress(record: Record, *, most_bytes: int = TAIL_BYTES) -> LiveP
     )
 
 
-def read_machine_load(telemetry: Telemetry) -> MachineLoad:
-    """Return the newest numbers in the telemetry of a run."""
-    gpus = [name for name in telemetry.list_entities("gpu") if "/" not in name]
+def read_machine_load(telemetry: Telemetry, leader: int | None) -> MachineLoad:
+    """Return the newest numbers in the telemetry of a run, by the process of its leader."""
+    gpus = list_gpus(telemetry, list_pids(telemetry, leader))
     activity = _read_newest(telemetry, gpus, "utilization_percent")
     used = _read_newest(telemetry, gpus, "memory_used_bytes")
     total = _read_newest(telemetry, gpus, "memory_total_bytes")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from gpualert_common.errors import UsageError
 from gpualert_common.listing.run_summary import name_user
 from gpualert_common.processes.marker import find_marked_runs, is_any_helper, is_kernel_thread
+from gpualert_common.processes.process_user import ProcessUser, read_user
 from gpualert_common.processes.procfs import (
     TICKS_PER_S,
     await_environment,
@@ -17,7 +18,6 @@ from gpualert_common.processes.procfs import (
     read_cwd,
     read_stat,
 )
-from gpualert_common.processes.user_files import ProcessUser, read_user
 from gpualert_common.structs import Struct, field
 from gpualert_common.telemetry.cgroups import read_container_group, read_location
 

@@ -94,7 +94,7 @@ class LiveRunReader:
                 self.live = LiveRun(
                     summary=summary,
                     progress=self._progress,
-                    load=read_machine_load(self._telemetry),
+                    load=read_machine_load(self._telemetry, record.leader_pid),
                     last_output_at=find_last_output(record),
                     warnings=text.paragraphs(warnings.advice()),
                     warning_kinds=tuple(kind for kind, _at, _text in warnings.list_active()),

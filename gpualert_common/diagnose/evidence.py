@@ -10,6 +10,13 @@ from gpualert_common.causes import NO_CAUSES
 from gpualert_common.classify.log_reading import LogReading
 from gpualert_common.classify.resolution import Resolution
 from gpualert_common.diagnose import thresholds
+from gpualert_common.diagnose.run_gpus import (
+    find_visible_gpus,
+    list_gpus,
+    list_pids,
+    read_environment,
+    read_facts,
+)
 from gpualert_common.diagnose.step_pace import StepPaces
 from gpualert_common.model import Claim, Disposition, ExitFacts
 from gpualert_common.progress import Progress
@@ -184,8 +191,7 @@ class Evidence(Struct, frozen=True, dict=True):
 
     def get_facts(self, source: str) -> Mapping[str, Any]:
         """Return the constant facts of a source; none for one that is not available."""
-        found = self.telemetry.sources.get(source)
-        return found.facts if found is not None and found.available else {}
+        return read_facts(self.telemetry, source)
 
     def is_available(self, source: str) -> bool:
         """Return whether a source was available.  Only then its silence is evidence."""
@@ -205,36 +211,14 @@ class Evidence(Struct, frozen=True, dict=True):
     @cached_property
     def pids(self) -> frozenset[int]:
         """The known processes of the run."""
-        pid = self.observations.pid
-        found = {pid} if pid is not None else set()
-        for event in self.telemetry.find_events("processes_seen"):
-            pids = event.fields.get("pids")
-            for some in pids.values() if isinstance(pids, dict) else ():
-                listed = some if isinstance(some, list) else ()
-                found |= {pid for pid in listed if isinstance(pid, int)}
-        return frozenset(found)
+        return list_pids(self.telemetry, self.observations.pid)
 
     # -- GPUs --------------------------------------------------------------------------------
 
     @cached_property
     def gpus(self) -> tuple[str, ...]:
-        """The GPUs on which processes of the run held memory.
-
-        In most containers NVML shows no process.  Then these are all GPUs with memory in use,
-        restricted to those that were visible to the run, where that is known.
-        """
-        every = [of for of in self.telemetry.list_entities("gpu") if "/" not in of]
-        holders = [of for of in self.telemetry.list_entities("gpu") if "/pid:" in of]
-        if not holders:
-            used = tuple(of for of in every if self._is_used(of))
-            visible = self._visible_gpus
-            return tuple(of for of in used if of in visible) or used
-        ours = {
-            of.partition("/")[0]
-            for of in holders
-            if int(of.rpartition(":")[2]) in self.pids and self._is_used(of)
-        }
-        return tuple(of for of in every if of in ours)
+        """The GPUs of the run (:func:`~.run_gpus.list_gpus`)."""
+        return list_gpus(self.telemetry, self.pids)
 
     def may_use(self, gpu: str) -> bool:
         """Return whether the run uses a GPU, or ended before its samples could show that."""
@@ -243,7 +227,7 @@ class Evidence(Struct, frozen=True, dict=True):
         every = self.telemetry.list_entities("gpu")
         has_own = any("/pid:" in of and int(of.rpartition(":")[2]) in self.pids for of in every)
         samples = max((len(self.series(of, "memory_used_bytes").at) for of in every), default=0)
-        visible = self._visible_gpus
+        visible = find_visible_gpus(self.telemetry)
         is_hidden = visible.isdisjoint({gpu, "gpu:"})  # "gpu:" where no variable restricts them
         return not has_own and samples <= thresholds.TOO_FEW_SAMPLES and not is_hidden
 
@@ -260,20 +244,10 @@ class Evidence(Struct, frozen=True, dict=True):
         is_early = first[0] <= self.started_at + thresholds.BASELINE_WITHIN_S
         return is_early or min(used_from, default=0.0) > first[0]
 
-    def _is_used(self, of: str) -> bool:
-        return self.series(of, "memory_used_bytes").peak >= thresholds.GPU_USED_MIB * 2**20
-
-    @property
-    def _visible_gpus(self) -> frozenset[str]:
-        """The GPUs that the run was given by index; none where that is not known."""
-        given = self.environment.get("CUDA_VISIBLE_DEVICES", "")
-        return frozenset(f"gpu:{one.strip()}" for one in str(given).split(","))
-
     @property
     def environment(self) -> Mapping[str, Any]:
         """The recorded environment variables of the run."""
-        variables: Mapping[str, Any] = self.get_facts("environment").get("variables", {})
-        return variables
+        return read_environment(self.telemetry)
 
     @cached_property
     def gpu_model(self) -> str | None:

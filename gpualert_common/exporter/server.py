@@ -18,7 +18,6 @@ DEFAULT_PORT = 10789
 """Prometheus' list of ports has all those from 9100 to 9999 in use, and not this one."""
 LOOPBACK = "127.0.0.1"
 PATH = "/metrics"
-_LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 _IDLE_S = 10.0
 MOST_REQUEST_S = 20.0
 """Longest life of a connection, which a client that sends byte by byte cannot extend."""
@@ -35,10 +34,7 @@ class ListenAddress(Struct, frozen=True):
     @property
     def is_local(self) -> bool:
         """True if only this machine can connect."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return _is_loopback(self.host)
 
 
 def parse_address(text: str) -> ListenAddress:
@@ -73,8 +69,9 @@ def open_server(address: ListenAddress, page: MetricsPage) -> MetricsServer:
         return MetricsServer(
             found[0][0], (str(found[0][4][0]), address.port), address.is_local, page
         )
-    except OSError as error:
-        text = f"cannot listen on {address.host}, port {address.port}: {error.strerror}"
+    except (OSError, UnicodeError) as error:  # UnicodeError: no name of a host
+        why = getattr(error, "strerror", None) or "it is no name of a host"
+        text = f"cannot listen on {address.host}, port {address.port}: {why}"
         raise UsageError(f"{text}; choose another address with --listen") from None
 
 
@@ -189,6 +186,14 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.server.is_local:
             return True
         try:
-            return urlsplit(f"//{self.headers.get('Host', '')}").hostname in _LOOPBACK_NAMES
+            return _is_loopback(urlsplit(f"//{self.headers.get('Host', '')}").hostname or "")
         except ValueError:
             return False
+
+
+def _is_loopback(host: str) -> bool:
+    """True for an address of loopback, which no name server can make another one, and its name."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

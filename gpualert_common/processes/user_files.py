@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import stat
 
-from gpualert_common.processes.procfs import read
-from gpualert_common.structs import Struct
+from gpualert_common.processes.process_user import ProcessUser
 
 _PIN = os.O_PATH | os.O_CLOEXEC
 """Has no effect on a pipe or a device."""
@@ -28,43 +27,6 @@ _MOST_PATH_BYTES = 4096
 
 class UnreadableFileError(Exception):
     """A file cannot be read; the text is the reason."""
-
-
-class ProcessUser(Struct, frozen=True):
-    """The user and the groups by which the kernel checks the access of a process to files."""
-
-    uid: int
-    groups: tuple[int, ...]
-
-    def may_read(self, status: os.stat_result) -> bool:
-        """Return True if the permissions of a file let this user read it."""
-        return self._is_allowed(status, os.R_OK)
-
-    def may_search(self, status: os.stat_result) -> bool:
-        """Return True if the permissions of a folder let this user open files in it."""
-        return self._is_allowed(status, os.X_OK)
-
-    def _is_allowed(self, status: os.stat_result, access: int) -> bool:
-        if self.uid == 0:
-            return True
-        is_group = status.st_gid in self.groups
-        shift = 6 if status.st_uid == self.uid else 3 if is_group else 0
-        return bool(status.st_mode >> shift & access)
-
-
-def read_user(pid: int) -> ProcessUser:
-    """Return the effective user and all groups of a process; nobody where they cannot be seen."""
-    uid, groups = -1, []
-    for line in read(f"/proc/{pid}/status").splitlines():
-        name, _, rest = line.partition(b":")
-        numbers = [int(word) for word in rest.split() if word.isdigit()]
-        if name == b"Uid" and len(numbers) == 4:
-            uid = numbers[1]
-        elif name == b"Gid" and len(numbers) == 4:
-            groups.append(numbers[1])
-        elif name == b"Groups":
-            groups += numbers
-    return ProcessUser(uid, tuple(groups))
 
 
 def open_regular(path: str, user: ProcessUser) -> int:
@@ -114,7 +76,7 @@ def _follow(path: str, opened: list[int], user: ProcessUser) -> None:
         if part == "..":
             _close_last(opened, 1)
             continue
-        if not user.may_search(os.fstat(opened[-1])):
+        if not user.may_search(opened[-1]):
             raise UnreadableFileError("in a folder that the user of the process may not enter")
         opened.append(os.open(part, _PIN | os.O_NOFOLLOW, dir_fd=opened[-1]))
         if not stat.S_ISLNK(os.fstat(opened[-1]).st_mode):
@@ -139,7 +101,7 @@ def _open_pinned(pinned: int, user: ProcessUser) -> int:
     path = f"/proc/self/fd/{pinned}"
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableFileError(_describe_kind(status, os.readlink(path)))
-    if not user.may_read(status):
+    if not user.may_read(pinned):
         raise UnreadableFileError("a file that the user of the process may not read")
     return os.open(path, _READ)
 

@@ -8,8 +8,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from gpualert_common.processes.process_user import read_user
 from gpualert_common.processes.procfs import read_command
-from gpualert_common.processes.user_files import UnreadableFileError, open_in_root, read_user
+from gpualert_common.processes.user_files import UnreadableFileError, open_in_root
 from gpualert_common.stacks.descriptors import is_remote_file
 from gpualert_common.stacks.dump import StackFrame
 from gpualert_common.structs import replace

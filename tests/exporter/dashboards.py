@@ -10,6 +10,7 @@ DASHBOARD = Path(__file__).parents[2] / "examples" / "grafana" / "gpualert.json"
 _VARIABLES = {
     "$__rate_interval": "1m",
     "$__range": "1h",
+    "$exporter_user": ".*",
     "$user": ".*",
     "$job_name": ".*",
 }

@@ -69,12 +69,18 @@ def copy_record(path: Path, count: int) -> list[Path]:
     return copies
 
 
-def write_telemetry(path: str) -> None:
-    """Write telemetry of two GPUs and the processes into a record."""
+def write_telemetry(path: str, *, holder: int | None = None) -> None:
+    """Write telemetry of two GPUs and the processes into a record.
+
+    A ``holder`` is a process on the first GPU; the second one then belongs to another run.
+    """
     columns = ["utilization_percent", "memory_used_bytes", "memory_total_bytes"]
     rows = {"gpu:0": [90, 7e10, 8e10], "gpu:1": [50, 6e10, 8e10], "host:tree": [4e9]}
+    held = {} if holder is None else {f"gpu:0/pid:{holder}": [7e10], "gpu:1/pid:1": [6e10]}
+    memory = {of: ["memory_used_bytes"] for of in held}
+    rows |= held
     lines = [
-        {"columns": {"gpu:0": columns, "gpu:1": columns, "host:tree": ["rss_bytes"]}},
+        {"columns": {"gpu:0": columns, "gpu:1": columns, "host:tree": ["rss_bytes"], **memory}},
         {"at": time.time(), "n": 1, "rows": rows},
     ]
     Path(path, "telemetry.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -45,12 +45,17 @@ def list_lost(written: Any, known: Any, path: str = "") -> list[str]:
 
 
 def test_variables() -> None:
-    """A person chooses data source, user and job; each query of a panel has the data source."""
+    """A person chooses data source, users and job; each query of a panel has the data source, and
+    the user of the run where it is about single runs, else that of the exporter."""
     dashboard = json.loads(DASHBOARD.read_text())
     names = [one["name"] for one in dashboard["templating"]["list"]]
-    assert names == ["datasource", "user", "job_name"]
+    assert names == ["datasource", "exporter_user", "user", "job_name"]
     for panel in dashboard["panels"]:
         assert {target["datasource"]["uid"] for target in panel["targets"]} == {"${datasource}"}
+        for target in panel["targets"]:
+            is_about_runs = "gpualert_run_" in target["expr"]
+            assert "$exporter_user" not in target["expr"] or not is_about_runs
+            assert "$user" not in target["expr"] or is_about_runs
         assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
 
 

@@ -117,6 +117,16 @@ def test_gpus_of_a_live_run(lab: Lab) -> None:
     assert page.list("gpualert_run_wasted_gpu_seconds") == []
 
 
+def test_gpus_of_another_run(lab: Lab) -> None:
+    """A GPU on which only processes of others hold memory is none of a run."""
+    run = lab.launch(*shell(WAITS))
+    write_telemetry(run.record.path, holder=run.leader)
+    page = scrape(open_reader(lab))
+    assert page.value("gpualert_run_gpus") == 1
+    assert page.value("gpualert_run_gpu_utilization_ratio") == pytest.approx(0.9)
+    assert page.value("gpualert_run_gpu_memory_used_bytes") == 7e10
+
+
 def test_gpu_hours(lab: Lab) -> None:
     """GPU-seconds and wasted ones are those of the verdict; numbers that no run has are ignored."""
     lab.run(*OOM)

@@ -35,6 +35,7 @@ def test_scrape(lab: Lab) -> None:
         assert server.request("/metrics?name=x")[0] == 200
         assert server.request("/etc/passwd")[0] == 404
         assert server.request(host="localhost:1")[0] == 200
+        assert server.request(host="127.0.0.2:1")[0] == 200
         for name in ("evil.example.org", "", "127.0.0.1.evil.org", "[::1"):
             assert server.request(host=name)[0] == 421, name
         server.process.send_signal(signal.SIGINT)
@@ -146,6 +147,7 @@ def test_port_in_use(lab: Lab) -> None:
         ("127.0.0.1:80", ListenAddress("127.0.0.1", 80)),
         (":0", ListenAddress("127.0.0.1", 0)),
         ("[::1]:9", ListenAddress("::1", 9)),
+        ("127.0.0.2:80", ListenAddress("127.0.0.2", 80)),
         ("gpu-host", ListenAddress("gpu-host", DEFAULT_PORT)),
     ],
 )
@@ -170,6 +172,7 @@ def test_options(lab: Lab) -> None:
         (("--textfile", "metrics.txt"), b"*.prom"),
         (("--textfile", "a.prom", "--listen", "x"), b"not allowed with"),
         (("--listen", "127.0.0.1:http"), b"--listen"),
+        (("--listen", "a..b:80"), b"a..b, port 80: it is no name of a host"),
     ):
         done = lab.gpualert("exporter", *arguments)
         assert done.returncode == 2, done.stderr

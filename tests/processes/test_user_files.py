@@ -8,12 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualert_common.processes.user_files import (
-    ProcessUser,
-    UnreadableFileError,
-    open_in_root,
-    read_user,
-)
+from gpualert_common.processes.process_user import ProcessUser, read_user
+from gpualert_common.processes.user_files import UnreadableFileError, open_in_root
 from gpualert_common.stacks.source_lines import read_source_line
 
 OTHER = ProcessUser(os.geteuid() + 1000, ())
@@ -24,27 +20,6 @@ def read_in_root(path: Path | str, user: ProcessUser | None = None, pid: int | N
     pid = os.getpid() if pid is None else pid
     with open(open_in_root(pid, str(path), user or read_user(pid))) as file:
         return file.read()
-
-
-@pytest.mark.parametrize(
-    ("mode", "owner", "group", "is_readable"),
-    [
-        (0o600, 1000, 1000, True),
-        (0o200, 1000, 1000, False),
-        (0o040, 1000, 5, False),
-        (0o640, 0, 27, True),
-        (0o604, 0, 27, False),
-        (0o640, 0, 5, False),
-        (0o604, 0, 5, True),
-        (0o600, 0, 0, False),
-    ],
-)
-def test_permission_to_read(mode: int, owner: int, group: int, is_readable: bool) -> None:
-    """Root reads for a user what the user may read, by owner, group and others as the kernel
-    does."""
-    user = ProcessUser(1000, (1000, 27))
-    status = os.stat_result((0o100000 | mode, 1, 1, 1, owner, group, 0, 0, 0, 0))
-    assert user.may_read(status) is is_readable
 
 
 def test_file_by_links(tmp_path: Path) -> None:
