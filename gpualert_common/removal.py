@@ -103,7 +103,10 @@ def empty_trash(place: str) -> None:
         return
     try:
         for name in os.listdir(trash):
-            fd = os.open(name, _DIRECTORY, dir_fd=trash)
+            try:
+                fd = os.open(name, _DIRECTORY, dir_fd=trash)
+            except FileNotFoundError:
+                continue  # another process has just deleted it
             try:
                 if try_lock(fd):  # otherwise another process deletes it now
                     _delete(name, trash)

@@ -6,6 +6,7 @@ has its memory locked, or a server does not answer.  That delays the discovery o
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection
 
@@ -17,8 +18,9 @@ from gpualert_common.errors import UsageError
 from gpualert_common.structs import Struct
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
 
-MOST_AT_ONCE = 64
-"""Each that does not answer keeps a thread."""
+MOST_AT_ONCE, MOST_OF_USER = 128, 16
+"""Each that does not answer keeps a thread.  Those of one user other than ours leave room for
+others."""
 
 
 class Discovered(Struct, frozen=True):
@@ -45,6 +47,7 @@ class Discovery:
     def __init__(self, find: Callable[[int, int], Discovered] = discover) -> None:
         self._find = find
         self._calls: dict[Identity, BackgroundCall[Discovered]] = {}
+        self._users: dict[Identity, int] = {}
 
     def find(self, process: Identity, output_pid: int, deadline: float) -> Discovered:
         """Return what is found of a process by a time of ``time.monotonic``; its outputs are open.
@@ -53,8 +56,7 @@ class Discovery:
         """
         call = self._calls.get(process)
         if call is None:
-            if len(self._calls) >= MOST_AT_ONCE:
-                raise TimeoutError
+            self._take_place(process)
             call = BackgroundCall(lambda: self._find(process[0], output_pid), "discovery")
             self._calls[process] = call
             call.request()
@@ -63,7 +65,19 @@ class Discovery:
         finally:
             if call.requested_at is None:
                 call.stop()
-                del self._calls[process]
+                del self._calls[process], self._users[process]
+
+    def _take_place(self, process: Identity) -> None:
+        """Note the user of a process.  Raises TimeoutError where there is no room for a call."""
+        try:
+            uid = os.stat(f"/proc/{process[0]}").st_uid
+        except OSError:
+            uid = -1  # it has ended: its call returns at once
+        others = sum(one == uid for one in self._users.values())
+        is_own = uid == os.geteuid()
+        if len(self._calls) >= MOST_AT_ONCE or (others >= MOST_OF_USER and not is_own):
+            raise TimeoutError
+        self._users[process] = uid
 
     def forget(self, present: Collection[Identity]) -> None:
         """Close what was found of processes other than these."""

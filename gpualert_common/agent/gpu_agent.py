@@ -124,8 +124,12 @@ class GpuAgent:
     def _take_turn(self) -> None:
         self._turns += 1
         if self._turns % _FORGET_AFTER_TURNS == 0:
-            kept = self._groups.keys()
-            self._keys = {one: key for one, key in self._keys.items() if key in kept}
+            known, self._keys = self._keys, {}
+            for one, key in known.items():
+                if key in self._groups:
+                    self._keys[one] = key
+                else:
+                    self._candidates.add(one)  # its place is looked for in this turn
         output = list(self._nvml.sample())
         used = self._assign(read_used_bytes(output))
         for key, group in list(self._groups.items()):
@@ -138,6 +142,7 @@ class GpuAgent:
         self._write_status()
         if time.monotonic() >= self._clean_due:
             self._clean_due = time.monotonic() + _CLEAN_EVERY_S
+            self._problems.clear()  # those that last are reported again
             places = list_places(self._state_dir)
             threading.Thread(target=remove_old_records, args=(places,), daemon=True).start()
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
 from gpualert_common.agent.grouping import FoundGroup
+from gpualert_common.agent.log_copy import LAST_BYTES
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.agent.watch_history import (
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 
 _CODE_S = 0.5
 _LAST_SAMPLE_S = 0.5
-_MOST_LOG_BYTES = 32 << 20
-"""Of one log: nobody chose these runs one by one, and the file itself is still there."""
+_MOST_LOG_BYTES = (32 << 20) - LAST_BYTES
+"""Of one log before the end: nobody chose these runs one by one, and the file is still there."""
 _CHECKED_EVERY = 2
 """Samples between two checks for warnings, 20 s: they are about minutes."""
 

@@ -106,8 +106,8 @@ MACHINE_METRICS: tuple[Metric[Reading], ...] = (
     ),
     Metric(
         "gpualert_unsent_alerts",
-        "Alerts that are not sent, of all records with queued alerts, and of the runs that have "
-        "time series: pending, held until it is known whether another attempt follows, or failed.",
+        "Alerts that were not sent, by state: pending, held (it is not known yet whether another "
+        "attempt follows), or failed.",
         ("state",),
         _read_alerts,
     ),

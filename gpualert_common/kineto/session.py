@@ -25,6 +25,7 @@ from gpualert_common.kineto.trace_files import (
     compress_trace,
     find_shortage,
 )
+from gpualert_common.processes.load_scaled_deadline import read_load
 from gpualert_common.processes.pidfd import Process
 
 NICENESS = 10
@@ -34,7 +35,7 @@ WARM_UP_S = 2
 _SCHEDULER_S = 1.0
 """Kineto looks at its requests once a second."""
 _MARGIN_S = 2.0
-"""For a process that asks late on a busy machine."""
+"""For a process that asks late; longer where the machine is busy."""
 _SILENT_S = 60.0
 """A process whose file has not grown for so long writes none."""
 _PREPARATION_SHARE = 5.0
@@ -119,7 +120,7 @@ class TraceSession:
             client = self._clients.find(pid)
             due = None if client is None else client.next_at(now)
             last = max(last, now + POLL_S if due is None else due)
-        return last + WARM_UP_S + _SCHEDULER_S + _MARGIN_S
+        return last + WARM_UP_S + _SCHEDULER_S + _MARGIN_S * read_load()
 
     def configure(self, pid: int) -> str:
         """Return the configuration for a process that asks now; "" for none."""

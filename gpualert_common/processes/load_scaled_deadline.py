@@ -32,13 +32,13 @@ class LoadScaledDeadline:
         """Return the seconds left, at most :data:`CHECK_S` of them; 0 after the deadline."""
         now = time.monotonic()
         if now - self._read_at >= CHECK_S:
-            self._load, self._read_at = _read_load(), now
+            self._load, self._read_at = read_load(), now
         self._left_s -= (now - self._checked_at) / self._load
         self._checked_at = now
         return min(CHECK_S, max(0.0, self._left_s))
 
 
-def _read_load() -> float:
+def read_load() -> float:
     """Return the runnable threads per core, from 1 to :data:`MAX_LOAD`; 1 where it is unknown."""
     try:
         running = int(read("/proc/loadavg").split()[3].partition(b"/")[0])

@@ -29,7 +29,7 @@ def find_targets(
     """Return the ranks and the Python processes below them, ranks first, and the number of those
     beyond the limit."""
     labels = find_labels(leader, members)
-    ranks = {pid: _get_number(label) for pid, label in labels.items()}
+    ranks = _number_ranks(labels)
     if chosen:
         ranks = {pid: rank for pid, rank in ranks.items() if rank in chosen}
     ordered = sorted(ranks, key=lambda pid: ranks[pid] or 0)
@@ -39,6 +39,19 @@ def find_targets(
         if owner in ranks and one.is_live and _runs_python(one.pid):
             found.append(Target(one.pid, ranks[owner], True))
     return found[:MOST_PROCESSES], max(0, len(found) - MOST_PROCESSES)
+
+
+def _number_ranks(labels: Mapping[int, str]) -> dict[int, int | None]:
+    """Return the number of each rank; a process that has only a local rank is none beside others.
+
+    Two processes then have the same number.
+    """
+    has_ranks = any(label.startswith("rank:") for label in labels.values())
+    return {
+        pid: _get_number(label)
+        for pid, label in labels.items()
+        if label.startswith("rank:") or not has_ranks
+    }
 
 
 def _find_owner(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from gpualert_common.agent.discovery import Discovered, Discovery
+from gpualert_common.agent.discovery import MOST_OF_USER, Discovered, Discovery
 from gpualert_common.agent.output_files import OutputFile, Outputs
 from tests.supervised import until
 
@@ -50,6 +52,41 @@ def test_process_that_does_not_answer(tmp_path: Path) -> None:
     until(is_closed, "what was found of a process that is gone")
     for fd in writers:
         os.close(fd)
+
+
+@pytest.mark.e2e
+def test_calls_of_one_user() -> None:
+    """Many processes of one user that do not answer leave room for those of others."""
+    sleeping = subprocess.Popen(["sleep", "600"], user=4242, group=4242)
+    released = threading.Event()
+
+    def find(pid: int, _output_pid: int) -> Discovered:
+        if pid == sleeping.pid:
+            released.wait()
+        return Discovered()
+
+    discovery = Discovery(find)
+    try:
+        for start in range(MOST_OF_USER + 1):
+            with pytest.raises(TimeoutError):
+                discovery.find((sleeping.pid, start), sleeping.pid, time.monotonic())
+        own = os.getpid()
+        assert discovery.find((own, 0), own, time.monotonic() + 10.0) == Discovered()
+        released.set()
+        last = (sleeping.pid, MOST_OF_USER)
+
+        def has_room() -> bool:
+            discovery.forget(())
+            try:
+                return discovery.find(last, sleeping.pid, time.monotonic() + 10.0) == Discovered()
+            except TimeoutError:
+                return False
+
+        until(has_room, "room for the last one")
+    finally:
+        released.set()
+        sleeping.kill()
+        sleeping.wait()
 
 
 def list_open() -> list[str]:

@@ -67,7 +67,7 @@ def test_secrets_of_a_task(
 
 def test_option_that_cannot_be_read(trials: Trials, capfd: pytest.CaptureFixture[str]) -> None:
     """An option that Airflow cannot read changes no task; its log says how to write it."""
-    conf.read_string("[gpualert]\nreport_store = s3://me:pass@x/a%20b")
+    conf.read_string("[gpualert]\nreport_store = s3://me:pass@x/a%20zebra")
     try:
         done = trials.train("bash_command='echo done'")
         with pytest.raises(ReportStoreError):
@@ -79,7 +79,7 @@ def test_option_that_cannot_be_read(trials: Trials, capfd: pytest.CaptureFixture
     assert (done.state, done.returned) == ("success", "done")
     output = capfd.readouterr()[0]
     assert "write %% for each %" in output
-    assert "20b" not in output
+    assert "zebra" not in output
 
 
 @pytest.mark.parametrize(("umask", "modes"), [(0, (0o750, 0o640)), (0o077, (0o700, 0o600))])

@@ -34,8 +34,8 @@ def add_arguments(parser: CommandParser) -> None:
     """Add the options about alerts, and ``--status``."""
     parser.description = (
         "Watch every process that uses a GPU of this machine and was started without gpualert: one "
-        "record for each Slurm job, container or tree of processes. Root watches all users, "
-        "another user only own processes. Runs until it is stopped; the processes go on."
+        "record for each Slurm job, container or tree of processes. Root watches the processes of "
+        "all users, another user only their own. Runs until it is stopped; the processes go on."
     )
     add_options(parser, *_OPTIONS)
     parser.add_argument(

@@ -37,8 +37,9 @@ def add_arguments(parser: CommandParser) -> None:
     parser.usage_status = EXIT_NOT_PREPARED
     parser.description = (
         "Watch a process that was started without gpualert until it ends: sample it, warn, explain "
-        "its end and send an alert, as for any run. Exits with its exit status, where the kernel "
-        "tells it. Ctrl-C ends the watch, and leaves the process alone."
+        "its end and send an alert, as for any run. Exits with the status of the process, with 125 "
+        "if the kernel does not report it, and with 130 after Ctrl-C, which ends the watch and "
+        "leaves the process alone."
     )
     add_options(parser, *_OPTIONS)
     parser.add_argument(

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_seconds,
         default=_ENDED_S,
         metavar="DURATION",
-        help="runs that ended have time series of their own for so long (default: 15m)",
+        help="how long a run keeps its own time series after its end (default: 15m)",
     )
     parser.add_argument(
         "--most-runs",
