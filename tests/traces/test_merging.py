@@ -178,6 +178,25 @@ def test_numbers_and_texts_that_json_has_not_are_replaced(tmp_path: Path) -> Non
     assert find(content, "sm90_\ufffd_gemm")
 
 
+@pytest.mark.parametrize("number", ["inf", "-inf", "nan", "-nan", "inf\n  ", "NaN", "-Infinity"])
+def test_numbers_of_cpp_are_replaced(tmp_path: Path, number: str) -> None:
+    """Kineto writes ``inf`` where it divides by zero; texts that look like it stay."""
+    names = ["x: inf, y", 'x": inf, y', ": inf, y", '\\": nan}', "inf", "nan"]
+    trace = compose(0)
+    for name in names:
+        trace.kernel(name, 200, 1, **{"blocks per SM": 1234.5, "warps per SM": 1234.5})
+    text = trace.format()
+    assert text.count("1234.5") == 2 * len(names)
+    path = tmp_path / "0.json"
+    path.write_text(text.replace("1234.5", number))
+    merged, content = merge_sources(tmp_path, TraceSource("rank:0", 1, str(path)))
+    assert merged.unreadable == 0
+    for name in names:
+        (event,) = find(content, name)
+        assert event["args"]["blocks per SM"] is None
+        assert event["args"]["warps per SM"] is None
+
+
 def test_messages_of_kineto_with_quotes_behind_the_events(tmp_path: Path) -> None:
     """They are no JSON then; the events before them are complete.  A cut text is damage."""
     text = compose(1).format()
