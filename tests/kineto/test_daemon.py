@@ -91,6 +91,9 @@ def test_output_file(lab: Lab) -> None:
     found = trace_json(lab, "--duration", "100ms", "--output", str(target))
     assert target.read_bytes() == Path(found["merged"]).read_bytes()
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    target.unlink()
+    assert trace(lab, "--stored", "--output", str(target)).returncode == 0
+    assert target.read_bytes() == Path(found["merged"]).read_bytes()
     events = json.loads(gzip.decompress(target.read_bytes()))["traceEvents"]
     assert [event["name"] for event in events].count("aten::mm") == 2
 
@@ -182,6 +185,11 @@ def test_daemon_killed_during_a_trace(lab: Lab) -> None:
     assert waiting.wait(30) == 2
     assert waiting.stderr is not None
     assert b"the tracing daemon died; try again" in waiting.stderr.read()
+    target = lab.home / "trace.json.gz"
+    done = trace(lab, "--stored", "--output", str(target))
+    assert done.returncode == 2
+    assert f"not written: {asking.record.run_id} has no merged trace".encode() in done.stderr
+    assert not target.exists()
     assert list(traces.glob("*/raw")) == []
 
 

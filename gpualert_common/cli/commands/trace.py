@@ -81,6 +81,11 @@ def execute(options: argparse.Namespace) -> int:
         for one in traces:
             _complete(one)  # who asked for it was interrupted
         _print_traces(record, traces, options)
+        if options.output:
+            merged = [one for one in traces if one.merged_path]
+            if not merged:
+                raise UsageError(f"{options.output}: not written: {record.run_id} has no merged trace")
+            _write_output(options.output, merged[-1])
         return 0
     request = TraceRequest(
         at=time.time(),
