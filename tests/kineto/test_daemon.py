@@ -98,6 +98,17 @@ def test_output_file(lab: Lab) -> None:
     assert [event["name"] for event in events].count("aten::mm") == 2
 
 
+def test_output_file_without_a_merged_trace(lab: Lab) -> None:
+    """Where no trace has one, nothing is written, and the message says so."""
+    asking = launch_asking(lab, "once")
+    assert trace(lab, "--duration", "100ms").returncode == 1
+    target = lab.home / "trace.json.gz"
+    done = trace(lab, "--stored", "--output", str(target))
+    assert done.returncode == 2
+    assert f"{target}: {asking.record.run_id} has no merged trace".encode() in done.stderr
+    assert not target.exists()
+
+
 def test_rank_that_does_not_exist(lab: Lab) -> None:
     """A rank that the run does not have is named."""
     asking = launch_asking(lab, "write")
@@ -185,11 +196,6 @@ def test_daemon_killed_during_a_trace(lab: Lab) -> None:
     assert waiting.wait(30) == 2
     assert waiting.stderr is not None
     assert b"the tracing daemon died; try again" in waiting.stderr.read()
-    target = lab.home / "trace.json.gz"
-    done = trace(lab, "--stored", "--output", str(target))
-    assert done.returncode == 2
-    assert f"not written: {asking.record.run_id} has no merged trace".encode() in done.stderr
-    assert not target.exists()
     assert list(traces.glob("*/raw")) == []
 
 

@@ -84,7 +84,7 @@ def execute(options: argparse.Namespace) -> int:
         if options.output:
             merged = [one for one in traces if one.merged_path]
             if not merged:
-                raise UsageError(f"{options.output}: not written: {record.run_id} has no merged trace")
+                raise UsageError(f"{options.output}: {record.run_id} has no merged trace")
             _write_output(options.output, merged[-1])
         return 0
     request = TraceRequest(
