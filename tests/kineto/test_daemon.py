@@ -99,7 +99,7 @@ def test_output_file(lab: Lab) -> None:
 
 
 def test_output_file_without_a_merged_trace(lab: Lab) -> None:
-    """Where no trace has one, nothing is written, and the message says so."""
+    """Nothing is written if no trace has one, and the message says so."""
     asking = launch_asking(lab, "once")
     assert trace(lab, "--duration", "100ms").returncode == 1
     target = lab.home / "trace.json.gz"

@@ -66,7 +66,7 @@ def test_time_left(tmp_path: Path, line: Line, last: int, waited_s: float, left_
 @pytest.mark.parametrize("every", [1, 7])
 @pytest.mark.parametrize("line", [draw_bar, print_step, print_epoch_and_step])
 def test_total_of_an_epoch(tmp_path: Path, line: Line, every: int, last: int) -> None:
-    """Where the steps came to the total before, and began again, the end is unknown."""
+    """The end is unknown if the steps came to the total before, and began again."""
     epoch = [line(step) for step in range(every, TOTAL + 1, every)]
     begun = [line(step) for step in range(every, last + 1, every)]
     assert estimate(tmp_path, [*epoch, *epoch, *begun]) is None

@@ -240,7 +240,7 @@ def take_ms(**milliseconds: float) -> list[NamedTime]:
 def test_a_name_for_which_another_list_has_no_place(
     tmp_path: Path, names: int, blamed: str
 ) -> None:
-    """Where the list of the others is full, the name may have as much time as its shortest."""
+    """The name may have as much time as the shortest of a list that is full."""
     same = {f"elementwise_{number}": 1.8 for number in range(names)}
     fast = take_ms(**{GEMM: 8.0, **same})
     slow = take_ms(**{GEMM: 9.7, "reduce_1": 1.9, **same})[:12]

@@ -53,10 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stacks", action="store_true", help="also record the frames of Python; slower and larger"
     )
     parser.add_argument(
-        "--stored", action="store_true", help="take none, and show those that the record has"
+        "--stored",
+        action="store_true",
+        help="show the traces in the record instead of taking one",
     )
     parser.add_argument(
-        "--force", action="store_true", help="trace also a training that ends in some seconds"
+        "--force",
+        action="store_true",
+        help="trace even if the training is about to end; it may crash",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="also write the merged trace there, compressed by gzip"
@@ -96,8 +100,7 @@ def execute(options: argparse.Namespace) -> int:
 
     def report_begin() -> None:
         printing.print_notes(
-            f"gpualert: recording {options.duration:g} s in some seconds, once every process has "
-            "been asked"
+            f"gpualert: the recording of {options.duration:g} s starts in 5 to 10 seconds"
         )
 
     trace = take_trace(record, request, report_begin, is_forced=options.force)
