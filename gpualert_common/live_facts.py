@@ -29,6 +29,8 @@ class LiveProgress(Struct, frozen=True):
 
     ``position`` and ``total`` count ``unit``, such as "step"; ``pace_s`` is the seconds that one of
     them takes at present.  ``loss`` is the newest one, which may be NaN or infinite.
+    ``is_repeated`` says that the position came to the total before, and began again: the total is
+    that of an epoch, and the end of the training is unknown.
     """
 
     unit: str = "step"
@@ -37,15 +39,28 @@ class LiveProgress(Struct, frozen=True):
     loss: float | None = None
     pace_s: float | None = None
     position_at: float | None = None
+    is_repeated: bool = False
 
     @property
     def left_s(self) -> float | None:
-        """Seconds to the last step at the present pace."""
-        if self.pace_s is None or self.total is None or self.position is None:
+        """Seconds from the newest position to the last step at the present pace."""
+        if self.pace_s is None or self.total is None or self.position is None or self.is_repeated:
             return None
         if not _MOST_STEPS > self.total > self.position:
             return None
         return (self.total - self.position) * self.pace_s
+
+    def estimate_left_s(self, now: float) -> float | None:
+        """Return the seconds from *now* to the last step, 0 once it is reached or overdue.
+
+        None where the end is unknown, as it is behind a total that was passed.
+        """
+        if self.total and self.position == self.total and not self.is_repeated:
+            return 0.0
+        left_s = self.left_s
+        if left_s is None or self.position_at is None:
+            return left_s
+        return max(0.0, left_s - max(0.0, now - self.position_at))
 
     @property
     def share(self) -> float | None:
@@ -79,13 +94,15 @@ def read_live_progress(record: Record, *, most_bytes: int = TAIL_BYTES) -> LiveP
         return LiveProgress(loss=loss)
     last = positions[-1]
     has_steps = last.step is not None
+    total = read.counts.total_steps if has_steps else read.counts.total_epochs
     return LiveProgress(
         unit=read.unit if has_steps else "epoch",
         position=last.position,
-        total=read.counts.total_steps if has_steps else read.counts.total_epochs,
+        total=total,
         loss=loss,
         pace_s=_pace_s(positions),
         position_at=last.at,
+        is_repeated=total is not None and _is_repeated(positions, total),
     )
 
 
@@ -176,6 +193,17 @@ def _list_log_times(record: Record) -> Iterator[float]:
         found = record.log_status(name)
         if found is not None and found.st_size:
             yield found.st_mtime
+
+
+def _is_repeated(points: Sequence[Point], total: float) -> bool:
+    """True if the position came to the total, as far as that is printed, and began again."""
+    before = distance = 0.0
+    for point in points:
+        position = point.position or 0.0
+        if position <= before / 2 and before + distance >= total:
+            return True
+        before, distance = position, position - before
+    return False
 
 
 def _pace_s(points: Sequence[Point]) -> float | None:

@@ -94,7 +94,7 @@ def _check_time_left(record: Record, duration_s: float) -> None:
 
     See pytorch/pytorch#129626 and pytorch/kineto#1051; measured with PyTorch 2.13.
     """
-    left_s = read_live_progress(record).left_s
+    left_s = read_live_progress(record).estimate_left_s(time.time())
     if left_s is not None and left_s < _SAFE_S + _SAFE_SHARE * duration_s:
         raise UsageError(
             f"{record.run_id} has its last step in about {left_s:.0f} s, and a process that exits "

@@ -246,7 +246,7 @@ class WatchedGroup:
         for problem in self._copies.problems:
             self._writer.append_event("output_not_copied", problem=problem)
         self._writer.check_logs()
-        self._live_events.stop()
+        self._live_events.end()
         self._writer.store_exit({**ending.to_json(), "survivors": []})
         self._writer.release_log_reserves(has_survivors=False)
         self._conclude()

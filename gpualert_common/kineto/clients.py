@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 POLL_S = 5.0
 """Time between two questions of a process; the first comes when it loads PyTorch."""
 LATE_S = 2.0
@@ -30,10 +32,18 @@ class Client:
 
 
 class Clients:
-    """The processes that asked, each with its last question."""
+    """The processes that asked, each with its last question.
 
-    def __init__(self) -> None:
+    ``complete_at`` is the monotonic time by which each process that asks has done so.
+    """
+
+    def __init__(self, complete_at: float = 0.0) -> None:
+        self._complete_at = complete_at
         self._by_pid: dict[int, Client] = {}
+
+    def await_all(self) -> None:
+        """Return once each process that asks has done so."""
+        time.sleep(max(0.0, self._complete_at - time.monotonic()))
 
     def note(self, pid: int, now: float, *, is_idle: bool = True) -> Client:
         """Return the process that asks; the one that was silent for longest may be forgotten."""

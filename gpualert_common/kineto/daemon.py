@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 
 from gpualert_common.kineto import protocol
-from gpualert_common.kineto.clients import Clients
+from gpualert_common.kineto.clients import LATE_S, POLL_S, Clients
 from gpualert_common.kineto.daemon_launch import LOCK, TRACES
 from gpualert_common.kineto.daemon_socket import DaemonSocket, Question
 from gpualert_common.kineto.socket_directory import bind_socket, remove_socket_directory
@@ -37,29 +37,31 @@ _STDIN = 0
 
 
 class TracingProgram:
-    """The daemon of one run.
+    """The daemon of one run; ``clients`` are the processes that have asked it.
 
     It answers each process within milliseconds: what takes longer is done in threads.
     """
 
-    def __init__(self, record: Record, marker: str, directory: str, bound: socket.socket) -> None:
+    def __init__(
+        self, record: Record, marker: str, directory: str, bound: socket.socket, clients: Clients
+    ) -> None:
         self._record = record
         self._marker = marker
         self._socket = DaemonSocket(bound, directory)
-        self._clients = Clients()
-        self._leader = 0
+        self._clients = clients
+        self._leader: int | None = None
         self._watched: dict[int, Process] = {}
         self._trace: RequestedTrace | None = None
-        self._handled: set[str] = set()
         self._seen_at = 0
         self._poll = select.poll()
         self._poll.register(self._socket.fd, select.POLLIN)
 
-    def serve(self, leader: int) -> None:
-        """Serve the processes of the run until none is left."""
+    def serve(self, leader: int | None) -> None:
+        """Serve the processes of the run until none is left; ``leader`` is None once it ended."""
         self._leader = leader
         self._fail_unfinished()
-        self._watch([one for one in (Process.open(leader),) if one is not None])
+        process = None if leader is None else Process.open(leader)
+        self._watch([] if process is None else [process])
         while self._watched or self._watch_members():
             timeout_s = self._socket.check_due_s if self._trace is None else _TICK_S
             for fd, _event in self._poll.poll(None if timeout_s is None else timeout_s * 1000):
@@ -131,9 +133,7 @@ class TracingProgram:
             return
         from gpualert_common.kineto.requested_trace import RequestedTrace
 
-        self._trace = RequestedTrace(
-            self._record, self._leader, self._marker, self._clients, self._handled
-        )
+        self._trace = RequestedTrace(self._record, self._leader, self._marker, self._clients)
 
     def update_trace(self) -> bool:
         """Continue with a request; True if there is none, or it has come to its end."""
@@ -182,18 +182,18 @@ def take_lock(record: Record) -> bool:
     return False
 
 
-def find_leader(record: Record) -> int:
-    """Return the number of the leader; 0 once another process may have it."""
+def find_leader(record: Record) -> int | None:
+    """Return the number of the leader; None once another process may have it."""
     launched = record.event("launched")
     pid = record.leader_pid
     stat = None if pid is None else read_stat(pid)
     if launched is None or stat is None:
-        return 0
-    return stat.pid if stat.start_ticks == launched.fields.get("start_ticks") else 0
+        return None
+    return stat.pid if stat.start_ticks == launched.fields.get("start_ticks") else None
 
 
 def _run(record_path: str, marker: str, directory: str, bound_fd: str) -> None:
-    leader = 0
+    leader: int | None = None
     if bound_fd:
         bound = socket.socket(fileno=int(bound_fd))
         leader = _read_leader()
@@ -203,10 +203,12 @@ def _run(record_path: str, marker: str, directory: str, bound_fd: str) -> None:
     record = Record.open(record_path)
     if not take_lock(record):
         raise RuntimeError("another daemon serves")  # it may be killed: try again later
+    clients = Clients()
     if not bound_fd:
         bound = bind_socket(directory)
         leader = find_leader(record)
-    TracingProgram(record, marker, directory, bound).serve(leader)
+        clients = Clients(time.monotonic() + POLL_S + LATE_S)  # those that asked the earlier daemon
+    TracingProgram(record, marker, directory, bound, clients).serve(leader)
     remove_socket_directory(directory)
 
 

@@ -33,12 +33,12 @@ class Targets(Struct, frozen=True):
 
 
 def find_targets(
-    leader: int, marker: str, ranks: Sequence[int], askers: Container[int] = ()
+    leader: int | None, marker: str, ranks: Sequence[int], askers: Container[int] = ()
 ) -> Targets:
     """Return the chosen ranks of a run; ``askers`` are the processes that ask for a configuration.
 
     Without ranks it is the program that the leader runs, as "leader"; a worker of a data loader is
-    no rank.  Raises OSError when descriptors ran out.
+    no rank.  ``leader`` is None once it has ended.  Raises OSError when descriptors ran out.
     """
     members = SampledTree(leader, marker).members()
     workers = RankProcesses().find_workers(members, most=MOST_TARGETS)
@@ -62,14 +62,14 @@ def find_targets(
 
 
 def _find_program(
-    leader: int, members: Mapping[int, ProcessStat], askers: Container[int]
+    leader: int | None, members: Mapping[int, ProcessStat], askers: Container[int]
 ) -> ProcessStat | None:
     """Return the program of a run without ranks: the leader's, or one that a launcher started.
 
     A launcher may ask, too, as it may import PyTorch.  Of those that ask, the first that is no
     launcher is no worker of a data loader, which its program starts.
     """
-    worker = find_leader_worker(leader, members)
+    worker = None if leader is None else find_leader_worker(leader, members)
     programs = [
         one
         for one in members.values()

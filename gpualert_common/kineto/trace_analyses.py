@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from gpualert_common.codec import decode, encode
 from gpualert_common.errors import RecordError
@@ -33,9 +32,10 @@ class StoredAnalysis(Struct, frozen=True):
 
 
 def analyse_stored(trace: StoredTrace) -> TraceAnalysis:
-    """Return the analysis of a trace, and keep it in the record if that has space.
+    """Return the analysis of a trace, and keep it in the record.
 
-    Raises RecordError if the folder of the trace cannot be opened.
+    Raises RecordError if the folder of the trace cannot be opened, OSError if the analysis cannot
+    be stored.
     """
     folder = Directory.open(trace.path)
     try:
@@ -44,8 +44,7 @@ def analyse_stored(trace: StoredTrace) -> TraceAnalysis:
             return known
         analysis = analyse_traces(list_sources(trace))
         if analysis.ranks:
-            with suppress(OSError):
-                folder.write_json(ANALYSIS, encode(analysis))
+            folder.write_json(ANALYSIS, encode(analysis))
         return analysis
     finally:
         folder.close()

@@ -21,17 +21,17 @@ _MAX_REMEMBERED = 100_000
 class SampledTree:
     """The processes of one run, by the rules of :mod:`.membership`.
 
-    ``leader`` is a live process.  A process that belonged once belongs until it ends.  Without a
-    marker no environment is read.
+    ``leader`` is a live process, or None once it has ended: then the marker decides.  A process
+    that belonged once belongs until it ends.  Without a marker no environment is read.
     """
 
-    def __init__(self, leader: int, marker: str) -> None:
-        stat = procfs.read_stat(leader)
-        self._leader: int | None = leader
+    def __init__(self, leader: int | None, marker: str) -> None:
+        stat = None if leader is None else procfs.read_stat(leader)
+        self._leader = leader
         self._leader_start = stat.start_ticks if stat else 0
         self._marker = marker
         self._members: dict[int, int] = {}
-        self._ever_members: dict[int, None] = {leader: None}
+        self._ever_members: dict[int, None] = {} if leader is None else {leader: None}
         self._foreign: set[int] = set()
         self._samples = 0
 

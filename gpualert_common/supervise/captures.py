@@ -9,8 +9,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-
-from gpualert_common.processes.pidfd import await_exit
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,14 +94,24 @@ class Captures:
                 self.fd = os.pidfd_open(self._process.pid)
             except (OSError, RuntimeError) as error:
                 finished.append((wanted, str(error) or type(error).__name__))
+                self._abandon()
                 continue
             self._running = wanted
             self._deadline = time.monotonic() + self._deadline_s
         return finished
 
-    def stop(self) -> None:
-        """Abandon the capture in progress."""
+    def stop(self, reason: str) -> list[tuple[CaptureRequest, str]]:
+        """Abandon all captures; return them, each with its problem: the reason, if no other."""
+        stopped = []
+        if self._running is not None:
+            problem = self._examine()
+            stopped.append((self._running, reason if problem is None else problem))
+        stopped += [(wanted, reason) for wanted in self._wanted]
         self._wanted.clear()
+        self._abandon()
+        return stopped
+
+    def _abandon(self) -> None:
         if self._process is not None:
             _kill(self._process)
         self._release()
@@ -141,6 +150,10 @@ def _read_output(process: Popen[bytes]) -> str:
 
 def _kill(process: Popen[bytes]) -> None:
     """Kill a program; one that waits for a disk is left to the kernel."""
+    from subprocess import TimeoutExpired
+
     process.kill()
-    await_exit(process.pid, _DEATH_S)
-    process.poll()
+    with suppress(TimeoutExpired):
+        process.wait(_DEATH_S)
+    if process.stdout is not None:
+        process.stdout.close()

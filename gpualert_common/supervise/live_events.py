@@ -8,6 +8,7 @@ from gpualert_common.record import CAPTURE_TAKEN, CAPTURE_WANTED, STACKS_TAKEN, 
 from gpualert_common.supervise.captures import (
     DUMP_DEADLINE_S,
     PROFILE_DEADLINE_S,
+    STACKS,
     CaptureRequest,
     Captures,
 )
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 STACKS_DELAY_S = 10.0
 """A warning waits so long for the stacks that belong to it."""
+_ENDED = "the run ended"
 
 
 class LiveEvents:
@@ -93,18 +95,27 @@ class LiveEvents:
                 self._on_warning(event)
         return is_news
 
+    def end(self) -> None:
+        """Abandon the captures in progress, since the run has ended, and note that."""
+        for wanted, problem in (*self._profiles.stop(_ENDED), *self._dumps.stop(_ENDED)):
+            self._note_capture(wanted, problem)
+
     def stop(self) -> None:
         """Abandon the captures in progress."""
-        self._dumps.stop()
-        self._profiles.stop()
+        self._dumps.stop("")
+        self._profiles.stop("")
 
     def _take_captures(self) -> None:
         """Take the captures that are wanted; report the dumps for which somebody waits."""
-        for wanted, problem in self._profiles.update():
+        for wanted, problem in (*self._profiles.update(), *self._dumps.update()):
+            self._note_capture(wanted, problem)
+            if wanted.is_awaited:
+                self._on_stacks()
+
+    def _note_capture(self, wanted: CaptureRequest, problem: str) -> None:
+        if wanted.kind == STACKS:
+            self._writer.append_event(STACKS_TAKEN, reason=wanted.reason, problem=problem)
+        else:
             self._writer.append_event(
                 CAPTURE_TAKEN, kind=wanted.kind, reason=wanted.reason, problem=problem
             )
-        for wanted, problem in self._dumps.update():
-            self._writer.append_event(STACKS_TAKEN, reason=wanted.reason, problem=problem)
-            if wanted.is_awaited:
-                self._on_stacks()

@@ -208,7 +208,7 @@ class Recorder:
         self._writer.store_exit({**ending.to_json(), "survivors": survivors})
         self._link.send({"kind": "recorded"})
         self._start("freeze", lambda: self._hooks.freeze_artifacts(ending))
-        self._live_events.stop()
+        self._live_events.end()
         for helper in self._helpers:
             helper.stop(LAST_SAMPLE_S if ending.code != 0 else 0.0)
         if ending.code != 0:

@@ -11,6 +11,8 @@ from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct
 from gpualert_common.traces.collective_rates import CollectiveRate
 
+MOST_NAMES = 12
+"""Entries of a list of operators, kernels or gaps: those with most time."""
 UNRECORDED = "nothing recorded"
 """Label of the part of a gap of which the trace has nothing."""
 

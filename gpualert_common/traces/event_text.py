@@ -7,9 +7,17 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gpualert_common.regex import compile_bytes
+
 SPACES = b" \t\r\n"
 _MOST_BRACKETS = 200_000
 """Brackets of a batch that are looked at; one of real events has 50,000."""
+_CPP_NUMBER = compile_bytes(
+    rb"""([^\\ \t\r\n{[,:]"[ \t\r\n]*:[ \t\r\n]*)-?(?:inf|nan)([ \t\r\n]*[,}\]])""",
+    spans_lines=True,
+)
+"""A key and its value as C++ writes one that is no finite number.  The character before the quote
+stands neither before a text nor before a quote within one, so that the quote ends the key."""
 
 
 def find_borders(text: bytes) -> Iterator[int]:
@@ -38,7 +46,11 @@ def find_ends(text: bytes) -> Iterator[int]:
 
 
 def repair_events(text: bytes) -> list[bytes] | None:
-    """Return the events of an array that has NaN, infinity, or characters that are none."""
+    """Return the events of an array that has NaN, infinity, or characters that are none.
+
+    Kineto writes such numbers as C++ does: ``"blocks per SM": inf``.
+    """
+    text = _CPP_NUMBER.sub(rb"\1null\2", text)
     try:
         found = json.loads(text.decode("utf-8", "replace"), parse_constant=lambda _: None)
     except (ValueError, RecursionError):

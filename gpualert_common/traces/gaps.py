@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpualert_common.traces.analysis import UNRECORDED, GapCause, GapKind
+from gpualert_common.traces.analysis import MOST_NAMES, UNRECORDED, GapCause, GapKind
 from gpualert_common.traces.intervals import Interval, measure_within, subtract
 from gpualert_common.traces.rank_events import RankEvents
 from gpualert_common.traces.slice_names import SliceName, SliceNames, SliceSort
 from gpualert_common.traces.thread_slices import SliceSegment, ThreadSlices
 from gpualert_common.traces.work_kinds import WorkKind
 
-_MOST_CAUSES = 12
 _SYNCHRONIZING = ("Synchronize", "_local_scalar_dense", "aten::item", "aten::nonzero")
 _LOADER = "DataLoader"
 _STEP_MARK = "ProfilerStep#"
@@ -72,7 +71,7 @@ class GapCauses:
             GapCause(label, kind, time / 1e9, gaps)
             for (label, kind), (time, gaps) in self._times.items()
         )
-        return tuple(sorted(causes, key=lambda one: -one.total_s)[:_MOST_CAUSES])
+        return tuple(sorted(causes, key=lambda one: -one.total_s)[:MOST_NAMES])
 
 
 def assign_gaps(events: RankEvents, gaps: Sequence[Interval]) -> dict[int | str, list[Interval]]:

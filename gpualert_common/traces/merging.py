@@ -84,7 +84,7 @@ def _write_merged(
     writer = _TraceWriter(file)
     earliest_ns = min((one.start_ns for one in times.values()), default=0)
     base_ns = (earliest_ns // 10**9 - _LEAD_S) * 10**9
-    writer.write(_format_head(base_ns, [one.rank for one in sources]))
+    writer.write(_format_head(base_ns))
     taken: set[int] = set()
     merged, events, unreadable = [], 0, 0
     for index, time in times.items():
@@ -99,7 +99,7 @@ def _write_merged(
             continue
         merged.append(source.rank)
         events, unreadable = events + written, unreadable + lost
-    writer.write(_LAST_EVENT + b"]}")
+    writer.write(_LAST_EVENT + b'],"mergedRanks":' + msgspec.json.encode(merged) + b"}")
     writer.finish()
     return MergedTrace("", tuple(merged), events=events, unreadable=unreadable)
 
@@ -143,6 +143,7 @@ def _add_trace(
             moved = [one for one in batch if tracks.move(one, shift_us)]
             written += len(moved)
             writer.write(_encode_events(moved))
+    _refuse_merged(trace)
     writer.write(_encode_events(list(tracks.describe())))
     return written, trace.unreadable + tracks.unreadable
 
@@ -159,13 +160,8 @@ def _encode_events(events: Sequence[object]) -> bytes:
     return text
 
 
-def _format_head(base_ns: int, ranks: list[str]) -> bytes:
-    head = {
-        "schemaVersion": 1,
-        "mergedRanks": ranks,
-        "displayTimeUnit": "ms",
-        "baseTimeNanoseconds": base_ns,
-    }
+def _format_head(base_ns: int) -> bytes:
+    head = {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": base_ns}
     return msgspec.json.encode(head)[:-1] + b',"traceEvents":[\n'
 
 
@@ -200,14 +196,19 @@ def _find_time(path: str) -> _TraceTime:
                 start_us = min(known, default=None)
             if start_us is not None and (trace.head.base_ns or start_us > _LEAST_EPOCH_US):
                 break
-    if trace.head.is_merged:
-        raise UnreadableTraceError(
-            f"{path} has several ranks: merge their own traces, not the merged one"
-        )
+    _refuse_merged(trace)
     if start_us is None:
         raise UnreadableTraceError(f"{path} has no events")
     base_ns = trace.head.base_ns
     return _TraceTime(base_ns, base_ns + round(max(-1e17, min(start_us, 1e17)) * 1000))
+
+
+def _refuse_merged(trace: TraceFile) -> None:
+    """Raise UnreadableTraceError for a merged trace, which says so behind its events."""
+    if trace.head.is_merged:
+        raise UnreadableTraceError(
+            f"{trace.path} has several ranks: merge their own traces, not the merged one"
+        )
 
 
 def _open_private(path: str, flags: int) -> int:

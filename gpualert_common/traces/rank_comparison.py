@@ -8,9 +8,11 @@ it is slower by.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from gpualert_common.median import median
 from gpualert_common.traces.analysis import (
+    MOST_NAMES,
     DelayKind,
     GapKind,
     RankAnalysis,
@@ -21,6 +23,12 @@ from gpualert_common.traces.analysis import (
     TraceDelay,
 )
 from gpualert_common.traces.rank_noise import find_chance
+from gpualert_common.traces.work_kinds import (
+    COMPUTE,
+    WorkKind,
+    classify_kernel,
+    classify_operator,
+)
 
 LEAST_WAIT_SHARE = 0.05
 """Part of a step that the others wait, below which a rank is not called slow: repeated runs of one
@@ -78,25 +86,42 @@ def compare_ranks(ranks: Sequence[RankAnalysis]) -> RankComparison:
 
 def _find_detail(ranks: Sequence[RankAnalysis], slow: int, kind: DelayKind, wait_s: float) -> str:
     """Return the name of which the slow rank has so much more that it explains the wait."""
-    times = [_list_times(one, kind) for one in ranks]
-    others = [one for index, one in enumerate(times) if index != slow]
+    lists = [_list_times(one, kind) for one in ranks]
+    others = [one for index, one in enumerate(lists) if index != slow]
     excess = {
-        name: time - median(one.get(name, 0.0) for one in others)
-        for name, time in times[slow].items()
+        name: time - median(one.times.get(name, one.unlisted_s) for one in others)
+        for name, time in lists[slow].times.items()
     }
     name = max(excess, key=lambda one: excess[one], default="")
     return name if name and excess[name] >= _LEAST_EXPLAINED * wait_s else ""
 
 
-def _list_times(one: RankAnalysis, kind: DelayKind) -> dict[str, float]:
-    """Return the time in each step by name, of the names that work of the kind may have."""
+class _NamedTimes(NamedTuple):
+    """Times in each step by name; ``unlisted_s`` is the longest that another name may have."""
+
+    times: dict[str, float]
+    unlisted_s: float = 0.0
+
+
+def _list_times(one: RankAnalysis, kind: DelayKind) -> _NamedTimes:
+    """Return the times of the names that work of the kind may have."""
+    if kind is DelayKind.INPUT:
+        return _NamedTimes({})
     steps = max(1, one.step_count)
     if kind is DelayKind.CPU:
-        return {gap.label: gap.total_s / steps for gap in one.gaps if gap.kind != GapKind.INPUT}
-    if kind is DelayKind.INPUT:
-        return {}
-    names = one.kernels if one.device is TracedDevice.GPU else one.operators
-    return {each.name: each.total_s / steps for each in names}
+        every = {gap.label: gap.total_s / steps for gap in one.gaps}
+        listed = [gap.label for gap in one.gaps if gap.kind != GapKind.INPUT]
+    else:
+        is_gpu = one.device is TracedDevice.GPU
+        classify = classify_kernel if is_gpu else classify_operator
+        kinds = COMPUTE if kind is DelayKind.COMPUTE else (WorkKind.COPIES,)
+        names = one.kernels if is_gpu else one.operators
+        every = {each.name: each.total_s / steps for each in names}
+        listed = [name for name in every if classify(name) in kinds]
+    is_full = len(every) >= MOST_NAMES
+    return _NamedTimes(
+        {name: every[name] for name in listed}, min(every.values()) if is_full else 0.0
+    )
 
 
 def _readers(device: TracedDevice) -> dict[DelayKind, Callable[[StepTimes], float]]:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from gpualert_common.traces.analysis import (
+    MOST_NAMES,
     IssueLatency,
     NamedTime,
     RankAnalysis,
@@ -30,7 +31,6 @@ from gpualert_common.traces.work_kinds import COMPUTE, WorkKind
 
 MOST_STEPS = 200
 """Steps of a rank that the analysis lists; the totals have all."""
-_MOST_NAMES = 12
 _HIGH_SHARE = 0.95
 
 Work = Mapping[WorkKind, Sequence[Interval]]
@@ -114,7 +114,7 @@ def _sum_operators(
     work[WorkKind.COMMUNICATION] += intersect(unite(transfers), [window])
     slowest = tuple(
         NamedTime(events.names[name].label, calls[name], time / 1e9)
-        for name, time in times.most_common(_MOST_NAMES)
+        for name, time in times.most_common(MOST_NAMES)
     )
     return {kind: unite(found) for kind, found in work.items()}, slowest
 
@@ -130,7 +130,7 @@ def _sum_kernels(events: RankEvents, window: Interval) -> tuple[NamedTime, ...]:
             calls[name] += 1
     return tuple(
         NamedTime(events.names[name].label, calls[name], time / 1e9)
-        for name, time in times.most_common(_MOST_NAMES)
+        for name, time in times.most_common(MOST_NAMES)
     )
 
 

@@ -57,7 +57,7 @@ class TraceFile:
         """Open the file and read its head.  Raises UnreadableTraceError."""
         self.head = TraceHead()
         self.unreadable = 0
-        self._path = path
+        self.path = path
         self._file = _open(path)
         self._decompression: Decompression | None = None
         self._pieces = self._read_pieces()
@@ -212,7 +212,7 @@ class TraceFile:
         return self._error(f"is damaged: no complete event behind byte {at}")
 
     def _error(self, problem: str) -> UnreadableTraceError:
-        return UnreadableTraceError(f"{self._path} {problem}")
+        return UnreadableTraceError(f"{self.path} {problem}")
 
 
 def _open(path: str) -> BinaryIO:

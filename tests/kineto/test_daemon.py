@@ -91,8 +91,22 @@ def test_output_file(lab: Lab) -> None:
     found = trace_json(lab, "--duration", "100ms", "--output", str(target))
     assert target.read_bytes() == Path(found["merged"]).read_bytes()
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    target.unlink()
+    assert trace(lab, "--stored", "--output", str(target)).returncode == 0
+    assert target.read_bytes() == Path(found["merged"]).read_bytes()
     events = json.loads(gzip.decompress(target.read_bytes()))["traceEvents"]
     assert [event["name"] for event in events].count("aten::mm") == 2
+
+
+def test_output_file_without_a_merged_trace(lab: Lab) -> None:
+    """Nothing is written if no trace has one, and the message says so."""
+    asking = launch_asking(lab, "once")
+    assert trace(lab, "--duration", "100ms").returncode == 1
+    target = lab.home / "trace.json.gz"
+    done = trace(lab, "--stored", "--output", str(target))
+    assert done.returncode == 2
+    assert f"{target}: {asking.record.run_id} has no merged trace".encode() in done.stderr
+    assert not target.exists()
 
 
 def test_rank_that_does_not_exist(lab: Lab) -> None:

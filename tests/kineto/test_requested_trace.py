@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,14 @@ from gpualert_common.kineto import trace_completion
 from gpualert_common.kineto.clients import Clients
 from gpualert_common.kineto.requested_trace import RequestedTrace, fail_unfinished
 from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
-from gpualert_common.kineto.stored_traces import add_request, list_traces, open_trace
+from gpualert_common.kineto.stored_traces import (
+    add_request,
+    list_traces,
+    open_trace,
+    remove_trace,
+)
 from gpualert_common.kineto.trace_completion import complete_trace
+from gpualert_common.kineto.traced_end import TRACE_BEGUN, TRACE_COMPLETE
 from gpualert_common.record import Record
 from gpualert_common.trace_request import only_request
 from tests.supervised import until
@@ -46,23 +53,67 @@ def open_folder(record: Record, name: str) -> Path:
     return Path(open_trace(record, name).path)
 
 
-def take_up(record: Record, leader: int, handled: set[str]) -> RequestedTrace:
+def take_up(record: Record, leader: int | None) -> RequestedTrace:
     """Return the oldest request once it has come to its end."""
-    trace = RequestedTrace(record, leader, "no marker", Clients(), handled)
+    trace = RequestedTrace(record, leader, "no marker", Clients())
     until(trace.update, "the end of the request")
     return trace
 
 
+def block_result(record: Record, name: str) -> Path:
+    """Return a path that keeps the result of a request from being stored until it is removed."""
+    path = open_folder(record, name) / f".result.json.{os.getpid()}"
+    path.mkdir()
+    return path
+
+
 def test_result_that_cannot_be_stored(record: Record) -> None:
-    """A request whose result cannot be stored is taken up once; the next one is taken up."""
+    """The result is kept until it can be stored; the next request is taken up then."""
     name = add_request(record, TraceRequest(at=1.0, duration_s=1e6))
-    (open_folder(record, name) / f".result.json.{os.getpid()}").mkdir()
-    handled: set[str] = set()
-    assert take_up(record, 0, handled).has_request
-    assert not take_up(record, 0, handled).has_request
+    obstacle = block_result(record, name)
+    trace = RequestedTrace(record, None, "no marker", Clients())
+    until(lambda: trace.has_request, "the request to be found")
+    for _tick in range(3):
+        assert not trace.update()
+    obstacle.rmdir()
+    until(trace.update, "the result to be stored")
     following = add_request(record, TraceRequest(at=2.0, duration_s=1e6))
-    assert take_up(record, 0, handled).has_request
-    assert [one.name for one in list_traces(record) if one.result is not None] == [following]
+    assert take_up(record, None).has_request
+    assert not take_up(record, None).has_request
+    found = [one for one in list_traces(record) if one.result is not None]
+    assert [one.name for one in found] == [name, following]
+
+
+def test_end_of_a_trace_whose_result_is_stored_late(record: Record, leader: int) -> None:
+    """The event of its end has the time at which it ended, once the result is stored."""
+    name = add_request(record, TraceRequest(at=1.0))
+    obstacle = block_result(record, name)
+    clients = Clients()
+    clients.note(leader, time.monotonic())
+    trace = RequestedTrace(record, leader, "no marker", clients)
+    until(lambda: trace.update() or record.event(TRACE_BEGUN), "the trace to begin")
+    folder = open_folder(record, name)
+    (folder / "raw" / f"trace-{leader}_{leader}.json").write_text('{"traceEvents": []}')
+    until(lambda: trace.update() or not list(folder.glob("raw/*")), "the trace to be compressed")
+    assert not trace.update()
+    assert record.event(TRACE_COMPLETE) is None
+    not_stored_at = time.time()
+    obstacle.rmdir()
+    until(trace.update, "the result to be stored")
+    event = record.event(TRACE_COMPLETE)
+    assert event is not None
+    assert event.fields["pids"] == [leader]
+    assert event.at <= not_stored_at
+
+
+def test_request_withdrawn_by_its_caller(record: Record, leader: int) -> None:
+    """A request that is removed while its processes are looked for comes to an end."""
+    name = add_request(record, TraceRequest(at=1.0))
+    trace = RequestedTrace(record, leader, "no marker", Clients(time.monotonic() + 0.2))
+    until(lambda: trace.has_request, "the request to be found")
+    remove_trace(record, name)
+    until(trace.update, "the end of the request")
+    assert list_traces(record) == []
 
 
 def test_trace_that_cannot_begin(record: Record, leader: int) -> None:
@@ -71,7 +122,7 @@ def test_trace_that_cannot_begin(record: Record, leader: int) -> None:
     (open_folder(record, name) / "raw").touch()
     gc.collect()  # what earlier tests left
     before = len(os.listdir("/proc/self/fd"))
-    take_up(record, leader, set())
+    take_up(record, leader)
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -93,6 +144,17 @@ def test_daemon_that_died_while_it_stored(record: Record) -> None:
     for name in (complete, unfinished):
         kept = {path.name for path in open_folder(record, name).iterdir()}
         assert kept == {"request.json", "result.json"}
+
+
+def test_daemon_that_died_on_a_full_disk(record: Record) -> None:
+    """A trace without space for its result is removed, so that it does not block the next one."""
+    name = add_request(record, TraceRequest(at=1.0))
+    (open_folder(record, name) / "raw").mkdir()
+    block_result(record, name)
+    fail_unfinished(record)
+    assert not Path(record.path, "traces", name).exists()
+    with only_request(record):
+        pass
 
 
 def test_request_while_a_trace_completes(record: Record) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.kineto.clients import Clients
 from gpualert_common.kineto.daemon import TracingProgram, find_leader, take_lock
 from gpualert_common.kineto.daemon_launch import LOCK, TRACES, TRACING, restart_daemon
 from gpualert_common.kineto.requests import TraceRequest
@@ -58,7 +59,7 @@ def test_other_daemon(record: Record, directory: str) -> None:
 
 def test_leader(record: Record) -> None:
     """The leader is known by its number and its start; another process with its number is none."""
-    assert find_leader(record) == 0
+    assert find_leader(record) is None
     stat = read_stat(os.getpid())
     assert stat is not None
     record.append_event("launched", pid=stat.pid, start_ticks=stat.start_ticks)
@@ -69,7 +70,7 @@ def test_leader(record: Record) -> None:
 def test_number_of_the_leader_that_another_process_has(record: Record, start_ticks: object) -> None:
     """A process that did not start when the leader did is not traced in its place."""
     record.append_event("launched", pid=os.getpid(), start_ticks=start_ticks)
-    assert find_leader(record) == 0
+    assert find_leader(record) is None
 
 
 def test_request_in_the_same_moment(record: Record, directory: str) -> None:
@@ -77,7 +78,7 @@ def test_request_in_the_same_moment(record: Record, directory: str) -> None:
     traces = Path(record.path, TRACES)
     (traces / "folder").mkdir(parents=True)
     with bind_socket(directory) as bound:
-        program = TracingProgram(record, "no marker", directory, bound)
+        program = TracingProgram(record, "no marker", directory, bound, Clients())
         program.find_request()
         until(program.update_trace, "the search that finds nothing")
         changed_at = traces.stat().st_mtime_ns

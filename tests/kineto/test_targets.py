@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gpualert_common.kineto.clients import Clients
+from gpualert_common.kineto.requested_trace import RequestedTrace
+from gpualert_common.kineto.requests import TraceRequest
+from gpualert_common.kineto.stored_traces import add_request
 from gpualert_common.kineto.targets import find_targets
+from gpualert_common.kineto.traced_end import TRACE_BEGUN
+from gpualert_common.record import Record
+from gpualert_common.record.events import Event
+from tests.supervised import until
 
 STARTS_PROGRAM = """
 import subprocess
@@ -58,6 +67,38 @@ def test_launcher_that_asks(launched: tuple[int, int]) -> None:
 def test_program_that_starts_others(launched: tuple[int, int]) -> None:
     """A program that asks is traced, and not a process that it has started."""
     assert find_pid(launched[0], set(launched)) == launched[0]
+
+
+def test_run_without_its_leader() -> None:
+    """Of a run whose leader has ended only the processes with its marker are traced."""
+    environment = {**os.environ, "GPUALERT_MARK_here": "1"}
+    marked, other = (
+        subprocess.Popen(["sleep", "600"], env=given, start_new_session=True)
+        for given in (environment, None)
+    )
+    targets = find_targets(None, "GPUALERT_MARK_here", (), {marked.pid, other.pid})
+    targets.close()
+    for one in (marked, other):
+        one.kill()
+        one.wait()
+    assert [one.pid for one in targets.processes.values()] == [marked.pid]
+
+
+@pytest.mark.parametrize("launched", ["launch.py"], indirect=True)
+def test_program_that_asks_late(launched: tuple[int, int], tmp_path: Path) -> None:
+    """A new daemon waits for those that asked the earlier one before it chooses the program."""
+    launcher, program = launched
+    record = Record.create(str(tmp_path / "record"), sync=False)
+    add_request(record, TraceRequest(at=1.0))
+    clients = Clients(time.monotonic() + 0.5)
+    trace = RequestedTrace(record, launcher, "no marker", clients)
+    until(lambda: trace.has_request, "the request to be found")
+    clients.note(program, time.monotonic())
+    begun = until(lambda: trace.update() or record.event(TRACE_BEGUN), "the trace to begin")
+    trace.close()
+    record.close()
+    assert isinstance(begun, Event)
+    assert begun.fields["pids"] == [program]
 
 
 def test_missing_ranks() -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import select
 import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -11,6 +15,7 @@ import pytest
 from gpualert_common.profiles.profile_files import read_profiles
 from gpualert_common.profiles.rank_texts import summarize
 from gpualert_common.record import CAPTURE_TAKEN, VERDICT, Record
+from gpualert_common.supervise.captures import CaptureRequest, Captures
 from tests.supervised import PYTHON, Lab, Supervised, breaking, python, until
 
 FLAG = "TEST_SLOW_FLAG"
@@ -116,6 +121,57 @@ def test_capture_that_never_ends(lab: Lab, tmp_path: Path) -> None:
     run = launch(lab, "--on-slowdown", "profile", code=QUICK + BROKEN.format(program=program))
     until(begun.exists, "the begin of the capture", 120)
     stop(run)
+    event = until(lambda: run.record.event(CAPTURE_TAKEN), "the event")
+    assert (event.fields["kind"], event.fields["problem"]) == ("profile", "the run ended")
+
+
+def start(*command: str, started: list[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """Return a program in place of one that takes a capture."""
+    started.append(subprocess.Popen(command, stdout=subprocess.PIPE))
+    return started[-1]
+
+
+def test_capture_that_cannot_be_watched() -> None:
+    """A program for which there is no descriptor is ended and reaped, with the reason."""
+    started: list[subprocess.Popen[bytes]] = []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def exhaust_descriptors(_wanted: CaptureRequest) -> subprocess.Popen[bytes]:
+        process = start("sleep", "1000", started=started)
+        free = os.open(os.devnull, os.O_RDONLY)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+        return process
+
+    captures = Captures(exhaust_descriptors, 60.0)
+    captures.request(CaptureRequest("slow", kind="profile"))
+    try:
+        [(wanted, problem)] = captures.update()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert wanted.reason == "slow"
+    assert "Too many open files" in problem
+    assert not captures.is_busy
+    assert started[0].returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("command", "problem", "status"),
+    [(("true",), "", 0), (("sleep", "1000"), "the run ended", -signal.SIGKILL)],
+)
+def test_captures_at_the_end(command: tuple[str, ...], problem: str, status: int) -> None:
+    """A capture that is complete counts; one in progress, or not begun, has the reason."""
+    started: list[subprocess.Popen[bytes]] = []
+    captures = Captures(lambda _: start(*command, started=started), 60.0)
+    for reason in ("first", "second"):
+        captures.request(CaptureRequest(reason))
+    assert captures.update() == []
+    if not problem:
+        select.select([captures.fd], [], [])
+    found = [(wanted.reason, why) for wanted, why in captures.stop("the run ended")]
+    assert found == [("first", problem), ("second", "the run ended")]
+    assert [one.returncode for one in started] == [status]
+    assert captures.stop("the run ended") == []
 
 
 @pytest.mark.nightly

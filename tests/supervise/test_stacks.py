@@ -105,11 +105,14 @@ def test_young_run(lab: Lab) -> None:
 
 
 def test_stuck_dump(lab: Lab) -> None:
-    """A program that takes the stacks for ever delays the stop by its limit, and is ended."""
+    """A program that takes the stacks for ever delays the stop by its limit, and is ended; the
+    record says so."""
     run = launch(lab, STUCK_PROGRAM, SLEEPER)
     assert lab.gpualert("stop").returncode == 0
     run.wait()
     assert exit_of(run.record)["code"] == -signal.SIGTERM
+    event = until(lambda: run.record.event("stacks_taken"), "the event")
+    assert event.fields["problem"] == "the run ended"
     until(lab.is_empty, "the processes of the run to be gone")
 
 

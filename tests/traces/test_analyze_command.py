@@ -55,10 +55,11 @@ def test_without_a_readable_trace_each_file_has_its_reason(tmp_path: Path) -> No
 
 
 def test_a_merged_trace_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    """The message names the place."""
+    """The message names the place; the analysis is printed all the same."""
     done = analyze("--merge", str(tmp_path / "none" / "all.json.gz"), *write_traces(tmp_path))
     assert done.returncode == 2
     assert "none/all.json.gz: No such file or directory" in done.stderr
+    assert done.stdout.startswith("Rank 1 is slower by computing")
 
 
 def test_no_trace_is_replaced_by_the_merged_one(tmp_path: Path) -> None:

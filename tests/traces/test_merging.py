@@ -131,6 +131,7 @@ def test_a_damaged_trace_is_left_out_and_the_others_stay(tmp_path: Path, case: s
     sources = [TraceSource("rank:0", 1, str(good[0])), TraceSource("rank:1", 2, str(bad))]
     merged, content = merge_sources(tmp_path, *sources, TraceSource("rank:2", 3, str(good[1])))
     assert merged.ranks == ("rank:0", "rank:2")
+    assert content["mergedRanks"] == ["rank:0", "rank:2"]
     [left_out] = merged.left_out
     assert left_out.rank == "rank:1"
     assert left_out.problem.startswith(str(bad))
@@ -178,6 +179,26 @@ def test_numbers_and_texts_that_json_has_not_are_replaced(tmp_path: Path) -> Non
     assert find(content, "sm90_\ufffd_gemm")
 
 
+@pytest.mark.parametrize("number", ["inf", "-inf", "nan", "-nan", "inf\n  ", "NaN", "-Infinity"])
+def test_numbers_of_cpp_are_replaced(tmp_path: Path, number: str) -> None:
+    """Kineto writes ``inf`` where it divides by zero; texts that look like it stay."""
+    names = ["x: inf, y", 'x": inf, y', ": inf, y", '\\": nan}', "inf", "nan"]
+    occupancy: dict[str, Any] = {"blocks per SM": 1234.5, "warps per SM": 1234.5}
+    trace = compose(0)
+    for name in names:
+        trace.kernel(name, 200, 1, **occupancy)
+    text = trace.format()
+    assert text.count("1234.5") == 2 * len(names)
+    path = tmp_path / "0.json"
+    path.write_text(text.replace("1234.5", number))
+    merged, content = merge_sources(tmp_path, TraceSource("rank:0", 1, str(path)))
+    assert merged.unreadable == 0
+    for name in names:
+        (event,) = find(content, name)
+        assert event["args"]["blocks per SM"] is None
+        assert event["args"]["warps per SM"] is None
+
+
 def test_messages_of_kineto_with_quotes_behind_the_events(tmp_path: Path) -> None:
     """They are no JSON then; the events before them are complete.  A cut text is damage."""
     text = compose(1).format()
@@ -202,8 +223,9 @@ def test_a_merged_trace_is_not_merged_again(tmp_path: Path) -> None:
         TraceSource("rank:0", 1, str(tmp_path / "0.json")),
         TraceSource("all", 2, str(tmp_path / "all.json.gz")),
     ]
-    again, _ = merge_sources(tmp_path, *sources)
+    again, content = merge_sources(tmp_path, *sources)
     assert again.ranks == ("rank:0",)
+    assert len(find(content, "aten::mm")) == 1
     assert "all.json.gz has several ranks" in again.left_out[0].problem
 
 

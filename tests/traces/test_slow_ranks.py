@@ -9,8 +9,15 @@ from typing import NamedTuple
 
 import pytest
 
-from gpualert_common.traces.analysis import DelayKind, RankComparison, TraceAnalysis
+from gpualert_common.structs import replace
+from gpualert_common.traces.analysis import (
+    DelayKind,
+    NamedTime,
+    RankComparison,
+    TraceAnalysis,
+)
 from gpualert_common.traces.analyzer import analyse_traces
+from gpualert_common.traces.rank_comparison import compare_ranks
 from gpualert_common.traces.trace_finding import describe_analysis
 from gpualert_common.traces.trace_source import TraceSource
 from tests.traces.composed import BASE_NS, ComposedTrace
@@ -209,3 +216,47 @@ def test_the_finding_has_three_parts(tmp_path: Path) -> None:
     assert finding.implies.startswith("All ranks are as slow as rank 1 is")
     assert finding.cannot_decide[0].startswith("how long a step takes without the profiler")
     assert "the stages of a pipeline" in finding.cannot_decide[1]
+
+
+def find_blamed(folder: Path, kind: DelayKind, slow: list[NamedTime], fast: list[NamedTime]) -> str:
+    """Return the name blamed where rank 1 is slower by a kind of work, with these kernels."""
+    plan: Plan = lambda rank, _: SLOW[kind][0] if rank == 1 else Work()  # noqa: E731
+    ranks = [
+        replace(one, kernels=tuple(slow if one.rank == "rank:1" else fast))
+        for one in analyse(folder, compose(plan, 3)).ranks
+    ]
+    delay = compare_ranks(ranks).delay
+    assert delay is not None
+    assert delay.kind is kind
+    return delay.detail
+
+
+def take_ms(**milliseconds: float) -> list[NamedTime]:
+    """Return kernels that take so many milliseconds of each step."""
+    return [NamedTime(name, STEPS, ms * STEPS / 1e3) for name, ms in milliseconds.items()]
+
+
+@pytest.mark.parametrize(("names", "blamed"), [(11, GEMM), (10, "reduce_1")])
+def test_a_name_for_which_another_list_has_no_place(
+    tmp_path: Path, names: int, blamed: str
+) -> None:
+    """The name may have as much time as the shortest of a list that is full."""
+    same = {f"elementwise_{number}": 1.8 for number in range(names)}
+    fast = take_ms(**{GEMM: 8.0, **same})
+    slow = take_ms(**{GEMM: 9.7, "reduce_1": 1.9, **same})[:12]
+    assert find_blamed(tmp_path, DelayKind.COMPUTE, slow, fast) == blamed
+
+
+@pytest.mark.parametrize(
+    ("kind", "beside"),
+    [
+        (DelayKind.COPIES, "elementwise_1"),
+        (DelayKind.COMPUTE, "Memcpy DtoD (Device -> Device)"),
+        (DelayKind.COMPUTE, REDUCE),
+    ],
+)
+def test_a_name_of_another_kind_of_work(tmp_path: Path, kind: DelayKind, beside: str) -> None:
+    """A slow copy is not explained by a kernel that computes, nor computing by a copy."""
+    fast = take_ms(**{GEMM: 8.0, COPY: 0.3})
+    slow = take_ms(**{GEMM: 10.0, COPY: 2.3, beside: 5.0})
+    assert find_blamed(tmp_path, kind, slow, fast) == SLOW[kind][1]

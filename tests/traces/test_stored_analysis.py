@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,13 @@ import pytest
 from gpualert_common.codec import encode
 from gpualert_common.kineto.requests import TracedProcess, TraceRequest, TraceResult
 from gpualert_common.kineto.stored_traces import StoredTrace, add_request, open_trace, read_trace
-from gpualert_common.kineto.trace_analyses import ANALYSIS, analyse_stored, read_newest_analysis
+from gpualert_common.kineto.trace_analyses import (
+    ANALYSIS,
+    analyse_stored,
+    read_analysis,
+    read_newest_analysis,
+)
+from gpualert_common.kineto.trace_completion import complete_trace
 from gpualert_common.record import Record
 from gpualert_common.run_report import make_report
 from gpualert_common.spec import ON_REQUEST
@@ -60,6 +67,21 @@ def test_an_analysis_is_made_once(record: Record) -> None:
     newest = read_newest_analysis(record)
     assert newest is not None
     assert (newest.trace.name, newest.analysis) == (trace.name, first)
+
+
+def test_an_analysis_that_cannot_be_stored(record: Record) -> None:
+    """It is a problem of its own; the ranks are merged all the same, and it is made later."""
+    trace = store(record, slow_traces())
+    obstacle = Path(trace.path, f".{ANALYSIS}.{os.getpid()}")
+    obstacle.mkdir()
+    for _try in range(2):
+        problem = complete_trace(trace)
+        assert problem == f"{trace.path}: the analysis cannot be stored: Is a directory"
+        assert trace.merged_path
+        assert read_analysis(trace) is None
+    obstacle.rmdir()
+    assert complete_trace(trace) == ""
+    assert read_analysis(trace) is not None
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"schema": 99}', '{"schema": 1, "ranks": 5}'])

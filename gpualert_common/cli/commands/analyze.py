@@ -47,14 +47,14 @@ def execute(options: argparse.Namespace) -> int:
     analysis = analyse_traces(sources)
     if not analysis.ranks:
         raise UsageError("; ".join(one.problem for one in analysis.left_out))
-    is_complete = not analysis.left_out
-    if options.merge is not None:
-        is_complete &= _merge(sources, options.merge)
     if options.json:
         printing.print_json(encode_with_finding(analysis))
     else:
         text = TextSanitizer(NoMasks())
         printing.print_lines(*render_analysis(analysis, text, is_full=options.full))
+    is_complete = not analysis.left_out
+    if options.merge is not None:
+        is_complete &= _merge(sources, options.merge)
     return 0 if is_complete else 1
 
 

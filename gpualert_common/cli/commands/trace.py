@@ -53,10 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stacks", action="store_true", help="also record the frames of Python; slower and larger"
     )
     parser.add_argument(
-        "--stored", action="store_true", help="take none, and show those that the record has"
+        "--stored",
+        action="store_true",
+        help="show the traces in the record instead of taking one",
     )
     parser.add_argument(
-        "--force", action="store_true", help="trace also a training that ends in some seconds"
+        "--force",
+        action="store_true",
+        help="trace even if the training is about to end; it may crash",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="also write the merged trace there, compressed by gzip"
@@ -81,6 +85,11 @@ def execute(options: argparse.Namespace) -> int:
         for one in traces:
             _complete(one)  # who asked for it was interrupted
         _print_traces(record, traces, options)
+        if options.output:
+            merged = [one for one in traces if one.merged_path]
+            if not merged:
+                raise UsageError(f"{options.output}: {record.run_id} has no merged trace")
+            _write_output(options.output, merged[-1])
         return 0
     request = TraceRequest(
         at=time.time(),
@@ -91,8 +100,7 @@ def execute(options: argparse.Namespace) -> int:
 
     def report_begin() -> None:
         printing.print_notes(
-            f"gpualert: recording {options.duration:g} s in some seconds, once every process has "
-            "been asked"
+            f"gpualert: the recording of {options.duration:g} s starts in 5 to 10 seconds"
         )
 
     trace = take_trace(record, request, report_begin, is_forced=options.force)
