@@ -22,7 +22,6 @@ from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
 from gpualert_common.agent.old_records import remove_old_records
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.agent.watch_begin import begin_watch
-from gpualert_common.agent.watch_history import Identity
 from gpualert_common.agent.watched_group import WatchedGroup
 from gpualert_common.agent.watched_records import list_unended
 from gpualert_common.api import make_spec
@@ -30,6 +29,7 @@ from gpualert_common.errors import UsageError
 from gpualert_common.launch.signals import STOPS, Inbox
 from gpualert_common.processes.host import HOST_PID_NAMESPACE, pid_namespace
 from gpualert_common.processes.procfs import read_stat
+from gpualert_common.record.watch_history import Identity
 from gpualert_common.record_locations import choose_state_dir, list_places
 from gpualert_common.settings import Setting
 from gpualert_common.telemetry.source import (

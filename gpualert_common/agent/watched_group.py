@@ -18,14 +18,6 @@ from gpualert_common.agent.group_sources import GroupSources
 from gpualert_common.agent.grouping import FoundGroup
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
-from gpualert_common.agent.watch_history import (
-    MADE_BY_AGENT,
-    PROCESS_ENDED,
-    PROCESS_WATCHED,
-    Identity,
-    combine_codes,
-    read_history,
-)
 from gpualert_common.agent.watch_hooks import WatchHooks
 from gpualert_common.classifier import RunClassifier
 from gpualert_common.launch.preparation import PreparedRun
@@ -35,6 +27,14 @@ from gpualert_common.processes.process_ends import await_exit_code
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.processes.tree import ProcessTree
 from gpualert_common.record import WARNING_RAISED, Event
+from gpualert_common.record.watch_history import (
+    MADE_BY_AGENT,
+    PROCESS_ENDED,
+    PROCESS_WATCHED,
+    Identity,
+    combine_codes,
+    read_history,
+)
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.live_events import LiveEvents
 from gpualert_common.supervise.record_writer import RecordWriter
