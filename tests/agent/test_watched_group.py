@@ -17,6 +17,7 @@ import pytest
 from gpualert_common import recover
 from gpualert_common.agent.foreign_process import read_foreign_process
 from gpualert_common.agent.gpu_agent import MOST_GROUPS, has_room
+from gpualert_common.agent.group_stop import STOP_THREAD
 from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
 from gpualert_common.agent.output_files import open_log, open_outputs
 from gpualert_common.agent.watch_begin import begin_watch
@@ -212,6 +213,69 @@ def test_number_of_a_leader_that_is_used_again(lab: Lab) -> None:
     start_ticks = read_foreign_process(stranger.pid).start_ticks
     tree = TreeOfLeaders([(stranger.pid, start_ticks - 1)], "no marker")
     assert tree.members() == tree.first_targets() == []
+
+
+IGNORES_TERM = "trap '' TERM; echo $$; exec sleep 600"
+
+
+def start_stubborn(lab: Lab, script: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a script that prints the number of a process which ignores SIGTERM; return both."""
+    process = lab.start(("sh", "-c", script), stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
+
+
+def start_with_number(lab: Lab, pid: int) -> subprocess.Popen[bytes]:
+    """Start a process with a number that is free."""
+    for _try in range(1000):
+        Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
+        process = lab.start(("sleep", "600"))
+        if process.pid == pid:
+            return process
+        process.kill()
+        process.wait()
+    raise AssertionError(f"{pid} is in use")
+
+
+def is_stopping() -> bool:
+    """Return whether the stop of a group is in progress."""
+    return any(thread.name == STOP_THREAD for thread in threading.enumerate())
+
+
+@pytest.mark.e2e
+def test_stop_spares_a_new_process(lab: Lab) -> None:
+    """A process that gets the number of a stopped one during the grace is not signalled."""
+    leader, child = start_stubborn(
+        lab, f'sh -c "{IGNORES_TERM.replace("$", chr(92) + "$")}" & wait'
+    )
+    group = begin(lab, leader.pid)
+    group.record.request("stop", grace_s=2.0, sender={})
+    group.take_requests()
+    assert leader.wait() == -signal.SIGTERM
+    stranger = start_with_number(lab, leader.pid)
+    assert is_stopping()
+    until(lambda: not is_stopping(), "the end of the stop")
+    assert is_alive(stranger.pid)
+    os.kill(child, signal.SIGKILL)
+    group.close()
+
+
+def test_stop_is_continued(lab: Lab) -> None:
+    """A watch that is started again within the grace kills what is left at its end, and the record
+    names who stopped it."""
+    leader, pid = start_stubborn(lab, IGNORES_TERM)
+    assert leader.pid == pid
+    group = begin(lab, pid)
+    sender = {"user": "ada", "pid": 1}
+    group.record.append_event("stopping", signal=15, sender=sender, grace_s=0.5)
+    group.close()
+    again = begin(lab, pid)
+    until(lambda: not is_alive(pid), "the kill")
+    again.check_tops()
+    again.finish()
+    ending = exit_of(again.record)
+    assert (ending["code"], ending["signal"]) == (-signal.SIGKILL, signal.SIGTERM)
+    assert ending["sender"] == sender
 
 
 @pytest.mark.parametrize("rank", ["pipe"], indirect=True)
