@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpualert_common.errors import UsageError
-from gpualert_common.live_leader import find_live_leader
-from gpualert_common.processes.marker import run_marker
+from gpualert_common.live_tree import find_live_tree
 from gpualert_common.profiles.profile import Profile, change_names
 from gpualert_common.profiles.profile_collection import take_profile_of
 from gpualert_common.profiles.profile_files import store_profile
@@ -35,8 +34,7 @@ def take_profile(
     It takes the duration of the options and some seconds.  Raises UsageError for a run that is not
     visible from here, has ended, or has no process whose Python stacks can be sampled.
     """
-    leader = find_live_leader(record, "profile")
-    profile = take_profile_of(leader, run_marker(record.run_id), reason, options, ranks)
+    profile = take_profile_of(find_live_tree(record, "profile"), reason, options, ranks)
     if not profile.trees:
         raise UsageError(f"{record.run_id}: {_explain(profile, ranks)}")
     profile = change_names(profile, Redactor().mask_text)

@@ -18,9 +18,7 @@ from gpualert_common.launch_record import LaunchRecord
 from gpualert_common.model import RecoveryOutcome, RunPlace, Verdict
 from gpualert_common.processes.host import boot_id, host_name, pid_namespace
 from gpualert_common.processes.marker import run_marker
-from gpualert_common.processes.procfs import read_stat
-from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.quantities import is_number
+from gpualert_common.processes.tree import ProcessTree, TreeOfLeaders
 from gpualert_common.record import (
     EXIT,
     INDEX,
@@ -31,6 +29,7 @@ from gpualert_common.record import (
     Record,
     RunState,
 )
+from gpualert_common.record.leaders import find_leaders
 from gpualert_common.slurm.submissions.follower_command import submission_path
 from gpualert_common.slurm.submissions.submission import read_followed_job
 from gpualert_common.spec import EndFacts, Ending
@@ -78,16 +77,9 @@ def is_abandoned(record: Record, *, asks_slurm: bool = True) -> bool:
 
 
 def find_processes(record: Record) -> ProcessTree:
-    """Return the processes of a run, from the leader that its record names."""
-    launched = record.event("launched") or Event("launched")
-    pid = launched.fields.get("pid")
-    status = read_stat(pid) if is_number(pid) else None
-    same = (
-        status is not None
-        and status.start_ticks == launched.fields.get("start_ticks")
-        and record.spec.boot_id == boot_id()
-    )
-    return ProcessTree(pid if same else None, run_marker(record.run_id))
+    """Return the processes of a run, from the leaders that its record names."""
+    leaders = [one.identity for one in find_leaders(record)]
+    return TreeOfLeaders(leaders, run_marker(record.run_id))
 
 
 def locate(launch_record: LaunchRecord) -> RunPlace:
@@ -234,7 +226,8 @@ def stop_unsupervised(record: Record, grace_s: float, sender: Sender | None = No
     """Stop the processes of a run that nobody supervises; return the ids of those left."""
     sender = {"pid": os.getpid()} if sender is None else sender
     sizes = {name: status.st_size for name in record.logs if (status := record.log_status(name))}
-    _note(record, "stopping", signal=int(signal.SIGTERM), sender=sender, log_bytes=sizes)
+    terms = {"signal": int(signal.SIGTERM), "sender": sender, "grace_s": grace_s}
+    _note(record, "stopping", **terms, log_bytes=sizes)
     stop = Stop(find_processes(record), signal.SIGTERM, grace_s, time.monotonic())
     return [pid for pid, _start in stop.complete()]
 

@@ -122,8 +122,7 @@ class RunHooks:
             arguments = (wanted.kind, wanted.reason)
             return _start_helper("slowdown_capture", self._record, *arguments, is_read=True)
         mode = "pause" if wanted.is_pausing else ""
-        marker = run_marker(self._record.run_id)
-        return _start_helper("stacks.dump_program", self._record, marker, wanted.reason, mode)
+        return _start_helper("stacks.dump_program", self._record, wanted.reason, mode)
 
     def freeze_artifacts(self, ending: Ending) -> None:
         """Freeze the files that an alert about this end may carry; returns at once.

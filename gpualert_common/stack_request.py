@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from gpualert_common.errors import UsageError
-from gpualert_common.live_leader import find_live_leader
-from gpualert_common.processes.marker import run_marker
+from gpualert_common.live_tree import find_live_tree
 from gpualert_common.record import Record
 from gpualert_common.spec import ON_REQUEST
 from gpualert_common.stacks.collection import DumpOptions, take_dump
@@ -19,9 +18,9 @@ def take_stacks(record: Record, *, is_pausing: bool = False, with_native: bool =
 
     Raises UsageError for a run that is not visible from here, has ended, or has no processes.
     """
-    leader = find_live_leader(record, "stacks")
+    tree = find_live_tree(record, "stacks")
     how = DumpOptions(ON_REQUEST, is_pausing=is_pausing, with_native=with_native)
-    dump = take_dump(leader, run_marker(record.run_id), how)
+    dump = take_dump(tree, how)
     if not dump.processes:
         raise UsageError(f"{record.run_id}: none of its processes can be seen from here")
     with suppress(OSError):  # a full disk; they are shown anyway

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gpualert_common.codec import decode_valid, encode
 from gpualert_common.errors import RecordError, UsageError
@@ -17,6 +17,11 @@ from gpualert_common.record.private_directory import (
 )
 from gpualert_common.spec import SCHEMA
 from gpualert_common.structs import Struct, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpualert_common.agent.gpu_use import HeldGpu
+    from gpualert_common.agent.watched_group import WatchedGroup
 
 _FOLDER = "agent"
 _STATUS = "status.json"
@@ -107,6 +112,24 @@ class StatusFile:
         """Return the groups of the last status by their records."""
         status = self.read()
         return {} if status is None else {group.run_id: group for group in status.groups}
+
+
+def describe_group(group: WatchedGroup) -> GroupStatus:
+    """Return the status of a group."""
+    leader = group.group.leader
+    held: Sequence[tuple[str, HeldGpu]] = sorted(group.gpu_use.held.items())
+    return GroupStatus(
+        run_id=group.record.run_id,
+        user=group.group.user,
+        place=group.group.place,
+        pid=leader.pid,
+        command=leader.command,
+        gpus=tuple(gpu for gpu, _one in held),
+        memory_bytes=sum(one.bytes for _gpu, one in held),
+        idle_since=group.gpu_use.idle_since,
+        idle_gpus={gpu: one.idle_since for gpu, one in held if one.idle_since is not None},
+        warnings=tuple(sorted(group.warnings)),
+    )
 
 
 def _open_directory(state_dir: str) -> Directory:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection
 from gpualert_common.agent.foreign_process import ForeignProcess, read_foreign_process
 from gpualert_common.agent.grouping import FoundGroup, find_group
 from gpualert_common.agent.output_files import Outputs, open_outputs
-from gpualert_common.agent.watch_history import Identity
 from gpualert_common.errors import UsageError
+from gpualert_common.record.watch_history import Identity
 from gpualert_common.structs import Struct
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
 

@@ -15,14 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from gpualert_common.abandoned_runs import start_recovery
-from gpualert_common.agent.agent_status import AgentStatus, GroupStatus, StatusFile
+from gpualert_common.agent.agent_status import AgentStatus, StatusFile, describe_group
 from gpualert_common.agent.discovery import Discovery
-from gpualert_common.agent.gpu_use import HeldGpu, read_used_bytes
+from gpualert_common.agent.gpu_use import read_used_bytes
 from gpualert_common.agent.grouping import FoundGroup, GroupKey, GroupKind
 from gpualert_common.agent.old_records import remove_old_records
 from gpualert_common.agent.output_files import Outputs
 from gpualert_common.agent.watch_begin import begin_watch
-from gpualert_common.agent.watch_history import Identity
 from gpualert_common.agent.watched_group import WatchedGroup
 from gpualert_common.agent.watched_records import list_unended
 from gpualert_common.api import make_spec
@@ -30,11 +29,10 @@ from gpualert_common.errors import UsageError
 from gpualert_common.launch.signals import STOPS, Inbox
 from gpualert_common.processes.host import HOST_PID_NAMESPACE, pid_namespace
 from gpualert_common.processes.procfs import read_stat
+from gpualert_common.record.watch_history import Identity
 from gpualert_common.record_locations import choose_state_dir, list_places
 from gpualert_common.settings import Setting
-from gpualert_common.telemetry.source import (
-    SourceUnavailableError,
-)
+from gpualert_common.telemetry.source import SourceUnavailableError
 from gpualert_common.telemetry.sources.nvml import Nvml
 
 MOST_GROUPS = 64
@@ -44,6 +42,8 @@ _ANSWER_S = 0.5
 _FORGET_AFTER_TURNS = 6
 """Turns after which all processes that are not watched are examined again: the limit may be free
 for them now, or a problem solved."""
+_REQUESTS_EVERY_S = 1.0
+"""Time between two looks for requests of people, who wait."""
 _CLEAN_EVERY_S = 3600.0
 _FOREIGN_NUMBERS = (
     "this container has process numbers of its own, and NVML names those of the host: run it with "
@@ -62,7 +62,7 @@ UsedBytes = Mapping[str, float]
 class GpuAgent:
     """The groups of this machine; ``log`` gets a line for the begin and the end of each.
 
-    ``period_s`` is the time between two samples; ends are noticed at once.
+    ``period_s`` is the time between two samples; ends are noticed at once, requests in a second.
 
     Root watches the processes of all users, another user only own ones.  Raises UsageError where
     no GPU can be seen, or another agent uses the state directory; ConfigError, RuleError.
@@ -112,8 +112,9 @@ class GpuAgent:
             poll = select.poll()
             for fd in (inbox.fd, *(fd for one in self._groups.values() for fd in one.fds)):
                 poll.register(fd, select.POLLIN)
-            poll.poll(max(0.0, next_at - time.monotonic()) * 1000)
+            poll.poll(min(max(0.0, next_at - time.monotonic()), _REQUESTS_EVERY_S) * 1000)
             self._finish_ended()
+            self._take_requests()
         for group in self._groups.values():
             group.close()
         self._status_file.close()
@@ -229,6 +230,11 @@ class GpuAgent:
                 watched.gpu_use.restore(known.idle_gpus)
         start_recovery(list_places(self._state_dir))
 
+    def _take_requests(self) -> None:
+        for key, group in list(self._groups.items()):
+            with self._boundary(key):
+                group.take_requests()
+
     def _finish_ended(self) -> None:
         """Finish the groups that have ended, after a last sample: an Xid may have ended one."""
         for key, group in list(self._groups.items()):
@@ -273,24 +279,6 @@ class GpuAgent:
             self._status_file.write(status)
         except OSError as error:
             self._complain(f"the status cannot be written: {error.strerror}")
-
-
-def describe_group(group: WatchedGroup) -> GroupStatus:
-    """Return the status of a group."""
-    leader = group.group.leader
-    held: Sequence[tuple[str, HeldGpu]] = sorted(group.gpu_use.held.items())
-    return GroupStatus(
-        run_id=group.record.run_id,
-        user=group.group.user,
-        place=group.group.place,
-        pid=leader.pid,
-        command=leader.command,
-        gpus=tuple(gpu for gpu, _one in held),
-        memory_bytes=sum(one.bytes for _gpu, one in held),
-        idle_since=group.gpu_use.idle_since,
-        idle_gpus={gpu: one.idle_since for gpu, one in held if one.idle_since is not None},
-        warnings=tuple(sorted(group.warnings)),
-    )
 
 
 def has_room(watched: Sequence[int], uid: int) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from gpualert_common.agent.watch_history import MADE_BY_AGENT
 from gpualert_common.errors import GPUAlertError
 from gpualert_common.record import EXIT, Record
+from gpualert_common.record.watch_history import MADE_BY_AGENT
 from gpualert_common.record_locations import open_records
 from gpualert_common.removal import measure_size, remove_record
 

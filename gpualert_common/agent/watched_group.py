@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from gpualert_common.agent.gpu_use import GpuUse
 from gpualert_common.agent.group_sources import GroupSources
+from gpualert_common.agent.group_stop import GroupStop
 from gpualert_common.agent.grouping import FoundGroup
 from gpualert_common.agent.log_copy import LAST_BYTES
 from gpualert_common.agent.output_copies import OutputCopies
 from gpualert_common.agent.output_files import Outputs
-from gpualert_common.agent.watch_history import (
+from gpualert_common.agent.watch_hooks import WatchHooks
+from gpualert_common.classifier import RunClassifier
+from gpualert_common.launch.preparation import PreparedRun
+from gpualert_common.processes.pidfd import Process
+from gpualert_common.processes.process_ends import await_exit_code
+from gpualert_common.processes.procfs import read_stat
+from gpualert_common.record import WARNING_RAISED, Event
+from gpualert_common.record.watch_history import (
     MADE_BY_AGENT,
     PROCESS_ENDED,
     PROCESS_WATCHED,
@@ -27,26 +34,12 @@ from gpualert_common.agent.watch_history import (
     combine_codes,
     read_history,
 )
-from gpualert_common.agent.watch_hooks import WatchHooks
-from gpualert_common.classifier import RunClassifier
-from gpualert_common.launch.preparation import PreparedRun
-from gpualert_common.processes.marker import run_marker
-from gpualert_common.processes.pidfd import Process
-from gpualert_common.processes.process_ends import await_exit_code
-from gpualert_common.processes.procfs import read_stat
-from gpualert_common.processes.tree import ProcessTree
-from gpualert_common.record import WARNING_RAISED, Event
 from gpualert_common.spec import Ending, RunSpec
 from gpualert_common.supervise.live_events import LiveEvents
 from gpualert_common.supervise.record_writer import RecordWriter
-from gpualert_common.supervise.stop import Stop, read_terms
 from gpualert_common.telemetry.nvml.background_call import BackgroundCall
 from gpualert_common.telemetry.source import ObservedRun, Sample, SourceEvent
 from gpualert_common.telemetry.storage import TELEMETRY, TelemetryWriter
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gpualert_common.end_record import Sender
 
 _CODE_S = 0.5
 _LAST_SAMPLE_S = 0.5
@@ -70,7 +63,6 @@ class WatchedGroup:
         self.record = prepared.record
         self.gpu_use = GpuUse()
         self.warnings: set[str] = set()
-        self._spec = spec
         self._hooks = WatchHooks(spec, prepared)
         self._writer = RecordWriter(self.record, prepared.launch_record, prepared.logs)
         self._telemetry = TelemetryWriter(self.record)
@@ -80,7 +72,7 @@ class WatchedGroup:
         history = read_history(self.record)
         self._codes = list(history.codes)
         self._recorded = set(history.unended)
-        self._stop_sender: Sender | None = None
+        self._stop = GroupStop(self.record, self._writer, spec.grace_s)
         self._samples = 0
         self._sources = self._open_sources()
         self._sampling = BackgroundCall(self._sources.sample, "group")
@@ -90,6 +82,7 @@ class WatchedGroup:
             if not self._open_top(identity):
                 self._note_end(identity, None)
         self.add_top(group.leader.pid, group.leader.start_ticks)
+        self._stop.resume(self._identities)
 
     # -- processes ---------------------------------------------------------------------------
 
@@ -102,6 +95,10 @@ class WatchedGroup:
     def has_ended(self) -> bool:
         """True once all processes of the top have exited."""
         return not self._tops
+
+    @property
+    def _identities(self) -> list[Identity]:
+        return [top.identity for top in self._tops]
 
     def add_top(self, pid: int, start_ticks: int) -> None:
         """Add a process that no other one of the group started."""
@@ -178,7 +175,6 @@ class WatchedGroup:
         self._samples += 1
         is_due = self._samples % _CHECKED_EVERY == 0
         self._live_events.update(self._classifier.update() if is_due else ())
-        self._handle_requests()
 
     def _open_sources(self) -> GroupSources:
         leader = self.group.leader
@@ -211,25 +207,9 @@ class WatchedGroup:
         else:
             self.warnings.discard(kind)
 
-    def _handle_requests(self) -> None:
-        """Begin the stop that a person requests; only its user and root can write one."""
-        with suppress(OSError):
-            for request in self.record.requests():
-                self._writer.append_event("request", request=request)
-                self.record.forget(request)
-                if request.get("kind") == "stop" and self._stop_sender is None:
-                    self._begin_stop(request)
-
-    def _begin_stop(self, request: Mapping[str, object]) -> None:
-        sender, grace_s = read_terms(request)
-        grace_s = self._spec.grace_s if grace_s is None else grace_s
-        number = signal.SIGTERM
-        self._stop_sender = sender
-        self._writer.append_event("stopping", signal=int(number), sender=sender, grace_s=grace_s)
-        for top in self._tops:
-            tree = ProcessTree(top.pid, run_marker(self.record.run_id))
-            stop = Stop(tree, number, grace_s, time.monotonic())
-            threading.Thread(target=stop.complete, daemon=True).start()
+    def take_requests(self) -> None:
+        """Begin the stop of the group, if a person requests it."""
+        self._stop.take_requests(self._identities)
 
     # -- the end -----------------------------------------------------------------------------
 
@@ -238,8 +218,8 @@ class WatchedGroup:
         ending = Ending(self.record.spec.created_at, time.time())
         ending.pid = self.group.leader.pid
         ending.code = combine_codes(self._codes)
-        if self._stop_sender is not None:
-            ending.signal, ending.sender = int(signal.SIGTERM), self._stop_sender
+        if self._stop.sender is not None:
+            ending.signal, ending.sender = int(signal.SIGTERM), self._stop.sender
         self.request((), {})
         self.collect(time.monotonic() + _LAST_SAMPLE_S)
         self._copies.finish()

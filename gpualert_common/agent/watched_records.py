@@ -6,7 +6,6 @@ import os
 
 from gpualert_common.agent.foreign_process import ForeignProcess
 from gpualert_common.agent.output_files import Outputs
-from gpualert_common.agent.watch_history import Identity, WatchHistory, read_history
 from gpualert_common.errors import GPUAlertError, UsageError
 from gpualert_common.launch.log_file import LogFile
 from gpualert_common.launch.preparation import PreparedRun, prepare_run
@@ -14,6 +13,7 @@ from gpualert_common.processes.host import boot_id
 from gpualert_common.processes.procfs import read_stat
 from gpualert_common.record import EXIT, SPEC, Record
 from gpualert_common.record.marks import UNFINISHED
+from gpualert_common.record.watch_history import Identity, WatchHistory, read_history
 from gpualert_common.record_locations import list_places
 from gpualert_common.spec import RunSpec
 

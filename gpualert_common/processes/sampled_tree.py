@@ -21,8 +21,8 @@ _MAX_REMEMBERED = 100_000
 class SampledTree:
     """The processes of one run, by the rules of :mod:`.membership`.
 
-    ``leader`` is a live process, or None once it has ended: then the marker decides.  A process
-    that belonged once belongs until it ends.  Without a marker no environment is read.
+    ``leader`` is a live process, or None: then only those count that are included, and the marker.
+    A process that belonged once belongs until it ends.  Without a marker no environment is read.
     """
 
     def __init__(self, leader: int | None, marker: str) -> None:
@@ -35,6 +35,11 @@ class SampledTree:
         self._foreign: set[int] = set()
         self._samples = 0
 
+    @property
+    def leader(self) -> int:
+        """Number of the leader; 0 if there is none, or the number is another's."""
+        return self._leader or 0
+
     def members(self) -> dict[int, ProcessStat]:
         """Return every process of the run by its number, also those that wait to be reaped."""
         self._samples += 1
@@ -43,7 +48,8 @@ class SampledTree:
         stats = self._read_stats()
         self._lose_leader(stats)
         known = [pid for pid, start in self._members.items() if _has_started(stats, pid, start)]
-        members = find_members(stats, self._leader, known, self._is_marked)
+        leaders = () if self._leader is None else (self._leader,)
+        members = find_members(stats, leaders, known, self._is_marked)
         self._foreign -= members
         self._members = {pid: stats[pid].start_ticks for pid in members}
         self._remember(members)

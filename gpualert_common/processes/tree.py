@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from gpualert_common.processes import marker as markers
 from gpualert_common.processes import procfs
@@ -80,35 +80,23 @@ class ProcessTree:
 
     def signal_group(self, *numbers: int) -> list[tuple[int, int]]:
         """Signal the leader's group without any descriptor; its identity, if it has members."""
-        if self.leader is None:
-            return []
-        try:
-            for number in (*numbers, 0):
-                os.killpg(self.leader, number)
-        except ProcessLookupError:
-            return []
-        except PermissionError:
-            pass
-        return [(self.leader, 0)]
+        return [] if self.leader is None else _signal_group(self.leader, numbers)
 
     def first_targets(self) -> list[Process]:
         """Return the processes that a stop signals first; the caller closes the pidfds.
 
-        That is the leader or, once it is gone, every process whose parent is gone.  A shell that
-        dies of a signal does not pass it on, so the children of a shell are signalled with it, and
-        theirs where a child is a shell itself; but not a ``tee`` behind the training, which ends
-        with its input and without which the training could not write while it saves.
+        Those are the leaders or, once they are gone, every process whose parent is gone.  A shell
+        that dies of a signal does not pass it on, so the children of a shell are signalled with it,
+        and theirs where a child is a shell itself; but not a ``tee`` behind the training, which
+        ends with its input and without which the training could not write while it saves.
         """
-        leader = None if self.leader is None or self.leader_reaped else Process.open(self.leader)
         stats = self._read_stats()
-        if leader is not None:
-            targets = [leader.pid]
-            leader.close()
-        else:
-            targets = self._find_roots(stats)
+        targets = [pid for pid in self._find_leaders(stats) if pid in stats]
+        targets = targets or self._find_roots(stats)
         for pid in targets:  # grows while it is walked
             if names_shell(procfs.read_executable(pid)):
-                targets += [child for child, stat in stats.items() if stat.parent == pid]
+                children = [child for child, stat in stats.items() if stat.parent == pid]
+                targets += [child for child in children if child not in targets]
         targets = _without_readers(targets)
         return [process for pid in targets if (process := Process.open(pid)) is not None]
 
@@ -125,9 +113,13 @@ class ProcessTree:
         return stats
 
     def _find_members(self, stats: dict[int, ProcessStat]) -> set[int]:
+        leaders = self._find_leaders(stats)
+        return find_members(stats, leaders, self._list_adopted(stats), self._is_marked)
+
+    def _find_leaders(self, stats: dict[int, ProcessStat]) -> Collection[int]:
+        """Return the leaders, also one that has exited, but no number that is another's now."""
         number_is_reused = self.leader_reaped and self.leader in stats
-        leader = None if number_is_reused else self.leader
-        return find_members(stats, leader, self._list_adopted(stats), self._is_marked)
+        return () if self.leader is None or number_is_reused else (self.leader,)
 
     def _list_adopted(self, stats: dict[int, ProcessStat]) -> list[int]:
         if not self.adopts:
@@ -142,6 +134,35 @@ class ProcessTree:
         return not markers.is_kernel_thread(stat) and markers.has_marker(
             procfs.await_environment(stat.pid), self._marker
         )
+
+
+class TreeOfLeaders(ProcessTree):
+    """The processes of a run with several leaders, by number and start of each."""
+
+    def __init__(self, leaders: Iterable[tuple[int, int]], marker: str) -> None:
+        super().__init__(None, marker)
+        self._leaders = dict(leaders)
+
+    def signal_group(self, *numbers: int) -> list[tuple[int, int]]:
+        """Signal the groups of the leaders without any descriptor; those that have members."""
+        return [one for leader in self._leaders for one in _signal_group(leader, numbers)]
+
+    def _find_leaders(self, stats: dict[int, ProcessStat]) -> Collection[int]:
+        for pid in self._leaders.keys() & stats.keys():
+            if stats[pid].start_ticks != self._leaders[pid]:
+                del self._leaders[pid]
+        return self._leaders
+
+
+def _signal_group(leader: int, numbers: Iterable[int]) -> list[tuple[int, int]]:
+    try:
+        for number in (*numbers, 0):
+            os.killpg(leader, number)
+    except ProcessLookupError:
+        return []
+    except PermissionError:
+        pass
+    return [(leader, 0)]
 
 
 def _without_readers(pids: list[int]) -> list[int]:

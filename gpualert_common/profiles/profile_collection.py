@@ -46,20 +46,18 @@ class _Sampled(Struct, frozen=True):
 
 
 def take_profile_of(
-    leader: int,
-    marker: str,
+    tree: SampledTree,
     reason: str,
     options: SamplingOptions,
     chosen: frozenset[int] = frozenset(),
 ) -> Profile:
-    """Return the profile of a run, by its leader and marker.
+    """Return the profile of the processes of a run.
 
     ``chosen`` are the ranks to sample, all if it is empty.  The profile has no trees if no process
     could be sampled; then its ranks and problems say why.  Raises OSError when no process or
     descriptor is left.
     """
-    members = SampledTree(leader, marker).members()
-    targets, left_out = find_targets(leader, members, chosen)
+    targets, left_out = find_targets(tree.leader, tree.members(), chosen)
     program = py_spy.find_program()
     problem, remedy = py_spy.find_obstacle()
     at = time.time()

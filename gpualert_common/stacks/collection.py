@@ -40,14 +40,14 @@ class DumpOptions(Struct, frozen=True):
     most_processes: int = MOST_PROCESSES
 
 
-def take_dump(leader: int, marker: str, options: DumpOptions) -> Dump:
-    """Return the stacks of all processes of a run, by its leader and marker.
+def take_dump(tree: SampledTree, options: DumpOptions) -> Dump:
+    """Return the stacks of all processes of a run.
 
     Raises OSError when descriptors ran out.
     """
     at, began = time.time(), time.monotonic()
-    members = SampledTree(leader, marker).members()
-    labels = find_labels(leader, members)
+    members = tree.members()
+    labels = find_labels(tree.leader, members)
     chosen = _choose(members, labels, options.most_processes)
     descriptors = DescriptorReader({one.pid: _name(one, labels) for one in members.values()})
     problem, remedy = py_spy.find_obstacle()

@@ -114,10 +114,11 @@ class Agent:
         self._command = (*PROGRAM, "agent", "--every", "1s", *options)
         self.start()
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """Start it, again after it was killed."""
         with open(self.errors, "ab") as file:
-            self.process = self._lab.start(self._command, env=self.variables, stderr=file)
+            command = (*self._command, *options)
+            self.process = self._lab.start(command, env=self.variables, stderr=file)
 
     def stop(self) -> int:
         """Stop it as systemd does, and return its exit status."""

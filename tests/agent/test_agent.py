@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.agent.agent_status import StatusFile
 from gpualert_common.agent.watched_records import list_unended
 from gpualert_common.record import EVENTS, WARNING_RAISED, Record
 from gpualert_common.stacks.storage import read_dumps
@@ -195,6 +196,41 @@ def test_stop_on_request(lab: Lab) -> None:
     record = agent.await_record(pid)
     assert lab.gpualert("stop", "--grace", "5s", record.run_id).returncode == 0
     assert agent.await_verdict(record).cause == "cancelled"
+    assert not is_alive(pid)
+
+
+@pytest.mark.e2e
+def test_stop_between_two_samples(lab: Lab) -> None:
+    """A stop need not wait for the next sample of an agent that samples seldom."""
+    pid = start_job(lab, TRAINING)
+    agent = Agent(lab, hold(pid))
+    record = agent.await_record(pid)
+    assert agent.stop() == 0
+    agent.start("--every", "20s")
+    file = StatusFile.open_for_reading(str(lab.state))
+    own = agent.process.pid
+    until(lambda: (found := file.read()) and found.agent_pid == own, "its first turn")
+    assert lab.gpualert("stop", "--grace", "1s", record.run_id).returncode == 0
+    assert not is_alive(pid)
+
+
+@pytest.mark.e2e
+def test_agent_that_is_killed_continues_a_stop(lab: Lab) -> None:
+    """An agent that is killed while it stops a process, and started again, kills the process at the
+    end of the grace; the verdict is that of the stop."""
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + TRAINING
+    pid = start_job(lab, code, "train.log")
+    agent = Agent(lab, hold(pid))
+    record = agent.await_record(pid)
+    until((lab.home / "train.log").read_bytes, "it to ignore SIGTERM")
+    record.request("stop", grace_s=4.0, sender={"user": "ada"})
+    until(lambda: record.event("stopping"), "the stop")
+    agent.process.kill()
+    agent.process.wait()
+    agent.start()
+    assert agent.await_verdict(record).cause == "cancelled"
+    ending = exit_of(record)
+    assert (ending["signal"], ending["sender"]) == (signal.SIGTERM, {"user": "ada"})
     assert not is_alive(pid)
 
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from gpualert_common.agent.old_records import remove_old_records
-from gpualert_common.agent.watch_history import MADE_BY_AGENT
 from gpualert_common.external_run import record_run
 from gpualert_common.record import EXIT, Record
+from gpualert_common.record.watch_history import MADE_BY_AGENT
 from gpualert_common.spec import Ending
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.reasons import HangExplanation, HangReason, explain_hang
 from tests.faults.conftest import freeze, thaw
@@ -101,7 +102,7 @@ def test_stacks_of_a_child_that_writes(lab: Lab, real_disk: Path) -> None:
     (lab.home / "go").touch()
 
     def find_disk() -> HangExplanation | None:
-        dump = take_dump(run.leader, "GPUALERT_MARK_none", DumpOptions("test"))
+        dump = take_dump(SampledTree(run.leader, "GPUALERT_MARK_none"), DumpOptions("test"))
         found = explain_hang(dump)
         return found if found is not None and found.reason is HangReason.DISK else None
 

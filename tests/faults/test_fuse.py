@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.dump import Dump
 from gpualert_common.stacks.reasons import HangReason, explain_hang
@@ -61,12 +62,14 @@ def take_while_waiting(path: Path, daemon: subprocess.Popen[bytes], use: str) ->
         user.stdin.flush()
 
         def find_wait() -> bool:
-            dump = take_dump(user.pid, "GPUALERT_MARK_none", DumpOptions("test"))
+            dump = take_dump(SampledTree(user.pid, "GPUALERT_MARK_none"), DumpOptions("test"))
             found = explain_hang(dump)
             return found is not None and found.reason is HangReason.DISK
 
         until(find_wait, "the wait for the daemon")
-        return take_dump(user.pid, "GPUALERT_MARK_none", DumpOptions("test", is_pausing=True))
+        return take_dump(
+            SampledTree(user.pid, "GPUALERT_MARK_none"), DumpOptions("test", is_pausing=True)
+        )
     finally:
         os.kill(daemon.pid, signal.SIGCONT)
         user.communicate()

@@ -25,8 +25,9 @@ def members(
     marked: Collection[int] = (),
 ) -> set[int]:
     """Return the members among these processes."""
+    leaders = () if leader is None else (leader,)
     return find_members(
-        {one.pid: one for one in stats}, leader, known, lambda one: one.pid in marked
+        {one.pid: one for one in stats}, leaders, known, lambda one: one.pid in marked
     )
 
 
@@ -80,7 +81,7 @@ def test_environments_are_read_last() -> None:
         return False
 
     processes = [stat(LEADER), stat(OTHER, parent=LEADER), stat(7)]
-    find_members({one.pid: one for one in processes}, LEADER, (), is_marked)
+    find_members({one.pid: one for one in processes}, (LEADER,), (), is_marked)
     assert asked == [7]
 
 

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from gpualert_common.codec import decode, encode
+from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.profiles.profile import Profile
 from gpualert_common.profiles.profile_collection import take_profile_of
 from gpualert_common.profiles.py_spy_sampler import SamplingOptions
@@ -29,7 +30,7 @@ def take_as(uid: int, pid: int) -> Profile:
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
             options = SamplingOptions(duration_s=0.3)
-            profile = take_profile_of(pid, "GPUALERT_MARK_none", "test", options)
+            profile = take_profile_of(SampledTree(pid, "GPUALERT_MARK_none"), "test", options)
             os.write(write_fd, json.dumps(encode(profile)).encode())
         finally:
             os._exit(0)

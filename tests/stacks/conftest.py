@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.dump import Dump
 
@@ -59,7 +60,9 @@ def take_until(pid: int, is_there: Callable[[Dump], bool], **options: bool) -> D
     """Return the first dump of a program for which that is true; fails after a deadline."""
     deadline = time.monotonic() + DEADLINE_S
     while True:
-        dump = take_dump(pid, "GPUALERT_MARK_none", DumpOptions("on request", **options))
+        dump = take_dump(
+            SampledTree(pid, "GPUALERT_MARK_none"), DumpOptions("on request", **options)
+        )
         if is_there(dump):
             return dump
         assert time.monotonic() < deadline, dump

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from gpualert_common.codec import decode, encode
+from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.stacks import py_spy
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.dump import Dump, WaitKind
@@ -27,7 +28,7 @@ def take_as(uid: int, pid: int) -> tuple[Dump, tuple[str, str]]:
             os.setgroups([])
             os.setresgid(uid, uid, uid)
             os.setresuid(uid, uid, uid)
-            dump = take_dump(pid, "GPUALERT_MARK_none", DumpOptions("test"))
+            dump = take_dump(SampledTree(pid, "GPUALERT_MARK_none"), DumpOptions("test"))
             value = [encode(dump), py_spy.find_obstacle(0)]
             os.write(write_fd, json.dumps(value).encode())
         finally:

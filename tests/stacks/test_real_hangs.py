@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gpualert_common.processes.sampled_tree import SampledTree
 from gpualert_common.stacks import py_spy
 from gpualert_common.stacks.collection import DumpOptions, take_dump
 from gpualert_common.stacks.dump import Dump, WaitKind
@@ -156,7 +157,9 @@ def test_most_processes(start_hanging: StartHanging) -> None:
     """Beyond the limit processes are left out, and counted."""
     process = start_hanging("wait_for_a_child")
     take_until(process.pid, lambda dump: len(dump.processes) == 2)
-    dump = take_dump(process.pid, "GPUALERT_MARK_none", DumpOptions("test", most_processes=1))
+    dump = take_dump(
+        SampledTree(process.pid, "GPUALERT_MARK_none"), DumpOptions("test", most_processes=1)
+    )
     assert [one.pid for one in dump.processes] == [process.pid]
     assert dump.left_out == 1
 

@@ -43,7 +43,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"abandoned_runs"}),
     frozenset({"run_hooks"}),
     frozenset({"api", "external_run", "recover"}),
-    frozenset({"live_leader"}),
+    frozenset({"live_tree"}),
     frozenset(
         {
             "background_recovery",
