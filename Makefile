@@ -134,6 +134,7 @@ check: $(VENV)/.ready $(AUDIT)/.ready $(AIRFLOW)/.ready $(PREFECT)/.ready $(SITE
 # A target's lanes run at once, since tests mostly wait.  A lane is one pytest (tests/lane.py): $(1) is
 # its environment, $(2) its tests; each line of its output starts with its name.  With AGAIN=1, as in CI,
 # the tests that failed run once more at the end of the lane and must then pass; .ci/run reports them.
+# The folders are spread so that the lanes end at about the same time.
 AGAIN ?=
 FAILURES := .pytest_cache/failures
 pytest = $(1) -m pytest -o cache_dir=.pytest_cache/$@ $(2) $(if $(AGAIN),--failures-to=$(FAILURES)) $(PYTEST_ARGS)
@@ -144,7 +145,7 @@ IN_CORE := $(filter-out %/airflow %/prefect,$(patsubst %/,%,$(sort $(dir $(wildc
 CORE := $(addprefix tests/,cli core history launch record settings supervise)
 RUNS := $(addprefix tests/,benchmarks diagnose guardian scenarios)
 PAGES := $(addprefix tests/,charts pages site web)
-JOBS := $(addprefix tests/,job_store jobs simulation slurm)
+JOBS := $(addprefix tests/,agent exporter job_store jobs kineto profiles simulation slurm traces)
 marker = $(patsubst %,-m %,$(filter e2e nightly,$(subst -, ,$@)))
 
 test-core test-runs test-rest test-pages test-jobs e2e-core e2e-rest e2e-pages e2e-jobs nightly-core: $(VENV)/.ready

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from gpualert_common.processes.launchers import find_launcher
 from gpualert_common.processes.procfs import (
     ProcessStat,
+    await_environment,
     parse_environment,
     read_command,
-    read_environment,
 )
 from gpualert_common.processes.rank_variables import (
     is_count,
@@ -150,7 +150,7 @@ def _parse_rank(environment: Mapping[str, str]) -> str:
 
 
 def _read_variables(pid: int) -> dict[str, str]:
-    return parse_environment(read_environment(pid) or b"")
+    return parse_environment(await_environment(pid))
 
 
 def _find_launchers(live: Sequence[ProcessStat], names: Mapping[int, _RankNames]) -> set[int]:

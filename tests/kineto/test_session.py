@@ -51,8 +51,9 @@ class Training:
 
 
 @pytest.fixture
-def training(tmp_path: Path) -> Iterator[Training]:
-    """A process that lives until the test ends."""
+def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Training]:
+    """A process that lives until the test ends, on a machine without other work."""
+    monkeypatch.setattr("gpualert_common.kineto.session.read_load", lambda: 1.0)
     with subprocess.Popen(["sleep", "600"]) as process:
         yield Training(tmp_path, process)
         process.kill()

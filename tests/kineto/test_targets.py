@@ -17,6 +17,7 @@ from gpualert_common.kineto.requests import TraceRequest
 from gpualert_common.kineto.stored_traces import add_request
 from gpualert_common.kineto.targets import find_targets
 from gpualert_common.kineto.traced_end import TRACE_BEGUN
+from gpualert_common.processes.procfs import read_environment
 from gpualert_common.record import Record
 from gpualert_common.record.events import Event
 from tests.supervised import until
@@ -76,6 +77,7 @@ def test_run_without_its_leader() -> None:
         subprocess.Popen(["sleep", "600"], env=given, start_new_session=True)
         for given in (environment, None)
     )
+    until(lambda: read_environment(marked.pid), "the program to be executed")
     targets = find_targets(None, "GPUALERT_MARK_here", (), {marked.pid, other.pid})
     targets.close()
     for one in (marked, other):
@@ -104,6 +106,7 @@ def test_program_that_asks_late(launched: tuple[int, int], tmp_path: Path) -> No
 def test_missing_ranks() -> None:
     """Chosen ranks that the run does not have are named."""
     rank = subprocess.Popen(["sleep", "600"], env={**os.environ, "RANK": "3"})
+    until(lambda: read_environment(rank.pid), "the program to be executed")
     targets = find_targets(rank.pid, "no marker", (0, 3, 7))
     targets.close()
     rank.kill()
