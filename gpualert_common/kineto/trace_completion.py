@@ -15,6 +15,7 @@ from gpualert_common.kineto.trace_analyses import (
 from gpualert_common.kineto.trace_files import LEAST_FREE_BYTES, measure_free
 from gpualert_common.traces.analysis import UnreadRank
 from gpualert_common.traces.merging import merge_traces
+from gpualert_common.traces.trace_finding import name_rank
 from gpualert_common.traces.trace_source import TraceSource
 
 
@@ -30,7 +31,7 @@ def complete_trace(trace: StoredTrace) -> str:
 def _store_analysis(trace: StoredTrace) -> Iterator[str]:
     """Store the analysis; yield what is missing from it, and why."""
     try:
-        yield from _describe(analyse_stored(trace).left_out)
+        yield from _list_problems(analyse_stored(trace).left_out)
     except GPUAlertError as error:
         yield str(error)
     except OSError as error:
@@ -47,12 +48,12 @@ def _store_merged(trace: StoredTrace, sources: Sequence[TraceSource]) -> Iterato
             yield f"{trace.path}: the traces are not merged: the disk has too little space"
             return
         merged = merge_traces(sources, os.path.join(trace.path, MERGED))
-        yield from _describe(merged.left_out)
+        yield from _list_problems(merged.left_out)
     except GPUAlertError as error:
         yield str(error)
     except OSError as error:
         yield f"{trace.path}: the merged trace cannot be written: {error.strerror}"
 
 
-def _describe(left_out: Iterable[UnreadRank]) -> Iterator[str]:
-    return (f"{one.rank.replace(':', ' ')}: {one.problem}" for one in left_out)
+def _list_problems(left_out: Iterable[UnreadRank]) -> Iterator[str]:
+    return (f"{name_rank(one.rank)}: {one.problem}" for one in left_out)
